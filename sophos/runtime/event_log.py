@@ -50,5 +50,7 @@ class EventLog:
                 yield Sent(event=event, id=f"{self._run}:{place}")
                 if isinstance(event, End | ChatError):
                     return
+            if self._events and isinstance(self._events[-1], End | ChatError):
+                return
             allowed = BACKLOG
             await more.wait()

@@ -6,7 +6,6 @@ state: every change names the statuses it may start from.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from dataclasses import asdict, dataclass
@@ -14,9 +13,10 @@ from typing import Final
 
 import aiosqlite
 
-from sophos.errors import IdempotencyKeyReused, NotFound, RunWaiting, SessionInProgress
+from sophos.errors import NotFound, RunWaiting, SessionInProgress
 from sophos.run import ACTIVE, TRANSITIONS, Run, RunKind, RunStatus
 from sophos.storage.database import Database, fetch
+from sophos.storage.idempotency import BY_KEY, fingerprint, first_by_key, same_body
 
 _INSERT: Final = """
     INSERT INTO runs (
@@ -79,11 +79,11 @@ class Runs:
         `body` is what the request said, to tell a repetition from another use of the same key.
         Raises NotFound, SessionInProgress, RunWaiting, IdempotencyKeyReused.
         """
-        fingerprint = _fingerprint(body) if run.idempotency_key else None
+        mark = fingerprint(body) if run.idempotency_key else None
         async with self._database.transaction() as connection:
-            first = await _by_key(connection, run.idempotency_key)
+            first = await first_by_key(connection, run.idempotency_key)
             if first is not None:
-                return Claim(run=_run(_same_body(first, body)), repeated=True)
+                return Claim(run=_run(same_body(first, body)), repeated=True)
             if title is not None:
                 await fetch(
                     connection,
@@ -94,7 +94,7 @@ class Runs:
             if not await _touch(connection, run.conversation_id, at=run.started_at):
                 raise NotFound(conversation=run.conversation_id)
             try:
-                await fetch(connection, _INSERT, asdict(run) | {"idempotency_body": fingerprint})
+                await fetch(connection, _INSERT, asdict(run) | {"idempotency_body": mark})
             except sqlite3.IntegrityError:
                 await refuse_if_active(connection, run.conversation_id)
                 raise
@@ -107,8 +107,8 @@ class Runs:
         """
         if key is None:
             return None
-        rows = await self._database.read("SELECT * FROM runs WHERE idempotency_key = ?", (key,))
-        return _run(_same_body(rows[0], body)) if rows else None
+        rows = await self._database.read(BY_KEY, (key,))
+        return _run(same_body(rows[0], body)) if rows else None
 
     async def finish(
         self,
@@ -193,23 +193,6 @@ async def refuse_if_active(connection: aiosqlite.Connection, conversation_id: st
         waiting = row["status"] == RunStatus.WAITING
         refusal = RunWaiting if waiting else SessionInProgress
         raise refusal(conversation=conversation_id, run=row["id"])
-
-
-def _fingerprint(body: str) -> str:
-    return hashlib.sha256(body.encode()).hexdigest()
-
-
-def _same_body(first: sqlite3.Row, body: str) -> sqlite3.Row:
-    if first["idempotency_body"] != _fingerprint(body):
-        raise IdempotencyKeyReused(run=first["id"])
-    return first
-
-
-async def _by_key(connection: aiosqlite.Connection, key: str | None) -> sqlite3.Row | None:
-    if key is None:
-        return None
-    rows = await fetch(connection, "SELECT * FROM runs WHERE idempotency_key = ?", (key,))
-    return rows[0] if rows else None
 
 
 async def _touch(
