@@ -39,11 +39,13 @@ class ActiveRun:
     log: EventLog
     driving: asyncio.Task[Finish] | None = None
     control: RunControl | None = None
+    stop_requested: bool = False
     cancel_requested: bool = False
     drain_requested: bool = False
 
-    def cancel(self) -> None:
+    def stop(self) -> None:
         """Stop now. Whether that makes it cancelled or interrupted, `cancel_requested` says."""
+        self.stop_requested = True
         if self.driving is not None:
             self.driving.cancel()
 
@@ -74,27 +76,30 @@ class Executor:
     max_attempts: int
     now: Callable[[], str]
 
-    async def execute(self, active: ActiveRun) -> Outcome:
+    async def execute(self, active: ActiveRun) -> Outcome | None:
         """Drive the run, record its outcome, announce it.
 
-        Raises StorageUnavailable if the outcome could not be recorded; that was announced too.
+        None if the outcome is on record; otherwise the outcome, which is still to be recorded. A
+        viewer was told of that as an error.
         """
         active.driving = asyncio.create_task(self._drive(active), name=f"drive {active.run.id}")
+        if active.stop_requested:
+            active.driving.cancel()
         await asyncio.wait([active.driving])
         outcome = self._outcome(active, active.driving)
         try:
             run = await self.record(active.run, outcome)
         except StorageUnavailable as error:
-            active.log.publish(
-                _announcement(active.run, Outcome(status=RunStatus.FAILED, error=error))
-            )
-            raise
+            logger.error("An outcome could not be recorded.", extra={"run": active.run.id})
+            told = Outcome(status=RunStatus.FAILED, error=error)
+            active.log.publish(_announcement(active.run, told))
+            return outcome
         if self.failpoints.armed:
             self.failpoints.hit(Point.OUTCOME_RECORDED)
         active.log.publish(_announcement(run, Outcome(status=run.status, error=outcome.error)))
         if self.failpoints.armed:
             self.failpoints.hit(Point.END_ANNOUNCED)
-        return outcome
+        return None
 
     async def record(self, run: Run, outcome: Outcome) -> Run:
         """Put the outcome on record with the thread's message count; the row as it then is."""

@@ -20,6 +20,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from sophos.errors import AgentFailure, SophosError
 from sophos.failpoints import Failpoints
 from sophos.runtime.executor import Executor
 from sophos.runtime.recovery import Recovered, recover
@@ -113,7 +114,8 @@ class AgentStack:
             if self._ready.done():
                 raise
             logger.exception("The agent could not be opened.")
-            self._ready.set_exception(error)
+            ours = error if isinstance(error, SophosError) else AgentFailure()
+            self._ready.set_exception(ours)
 
 
 def _import_open_agent() -> OpenAgent:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Final, TypeVar
 
-from sophos.errors import ShuttingDown, StorageUnavailable
+from sophos.errors import ShuttingDown
 from sophos.events import ChatError, End, Event, Gap, Sent
 from sophos.protections import Protection, Protections
 from sophos.run import ACTIVE, Run, RunStatus
@@ -62,7 +62,7 @@ class Registry:
         if found is None or found.run.id != run.id:
             return False
         found.cancel_requested = True
-        found.cancel()
+        found.stop()
         return True
 
     async def subscribe(
@@ -89,11 +89,11 @@ class Registry:
             if self._protections.on(Protection.DRAIN):
                 active.drain()
             else:
-                active.cancel()
+                active.stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
         for active in self._active.values():
-            active.cancel()
+            active.stop()
         if self._tasks:
             _, left = await asyncio.wait(self._tasks, timeout=CANCEL_GRACE)
             if left:
@@ -113,12 +113,11 @@ class Registry:
     async def _execute(self, active: ActiveRun) -> None:
         conversation = active.run.conversation_id
         try:
-            await self._executor.execute(active)
-        except StorageUnavailable as error:
-            outcome = Outcome(status=RunStatus.INTERRUPTED, error=None)
-            self._unrecorded[conversation] = (active.run, outcome)
-            logger.error("An outcome could not be recorded.", exc_info=error)  # noqa: TRY400
+            due = await self._executor.execute(active)
+            if due is not None:
+                self._unrecorded[conversation] = (active.run, due)
         finally:
+            active.log.close()
             if self._active.get(conversation) is active:
                 del self._active[conversation]
             self._ended[active.run.id] = len(active.log)
