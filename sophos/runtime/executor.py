@@ -90,7 +90,7 @@ class Executor:
         try:
             run = await self.record(active.run, outcome)
         except StorageUnavailable as error:
-            logger.error("An outcome could not be recorded.", extra={"run": active.run.id})
+            logger.exception("An outcome could not be recorded.", extra={"run": active.run.id})
             told = Outcome(status=RunStatus.FAILED, error=error)
             active.log.publish(_announcement(active.run, told))
             return outcome
