@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import psutil
 
-from lab.child import let_go, spawn
 from lab.facts import NotSeen, until
+from lab.ownership import let_go, spawn
 from lab.tree import Descendants, created
 
 READY_WITHIN: Final = 60.0  # seconds
