@@ -24,7 +24,7 @@ import psutil
 
 from lab.facts import NotSeen, until
 from lab.ownership import let_go, spawn
-from lab.tree import Descendants, created
+from lab.tree import Descendants, Record, created
 
 READY_WITHIN: Final = 60.0  # seconds
 STOP_WITHIN: Final = 40.0  # seconds; longer than a server's own grace
@@ -129,6 +129,7 @@ class Process:
             )
             self._refuse_early_end()
             self.ready = json.loads(self.ready_file.read_text(encoding="utf-8"))
+            self._record()
         except BaseException:
             let_go(self._started())
             raise
@@ -226,11 +227,11 @@ class Process:
             pipe.close()
 
     def _record(self) -> None:
-        if (when := created(self.pid)) is None:
-            return  # it has ended, and wait_ready will say so
-        record = {"name": self.name, "start": self.starts, "pid": self.pid, "created": when}
-        path = self.directory / f"{self.label}.process.json"
-        path.write_text(json.dumps(record), encoding="utf-8")
+        # No creation time means that it has ended already: wait_ready will say so.
+        if (when := created(self.pid)) is not None:
+            Record(
+                name=self.name, start=self.starts, pid=self.pid, created=when, ready=self.ready
+            ).save(self.directory)
 
     def _refuse_early_end(self) -> None:
         if not self.ready_file.exists():

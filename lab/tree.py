@@ -1,13 +1,16 @@
-"""The processes below a process: looked at while it lives, seen to be gone after its end.
+"""Processes by name and by descent: who was started, who is below whom, who is gone.
 
-A process that dies takes the list of its children with it, so the list is taken before. It dies
-with the owner; nothing here is durable.
+A process that dies takes the list of its children with it, so the list is taken before; that list
+dies with the owner. Records are files: whoever sweeps after a dead owner reads them.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from typing import Final
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
 
 import psutil
 
@@ -15,6 +18,8 @@ from lab.facts import NotSeen, until
 
 GONE_WITHIN: Final = 15.0  # seconds from a process's end to its last descendant's
 LOOK_EVERY: Final = 0.05  # seconds; a look reads the whole process table
+
+_SUFFIX: Final = ".process.json"
 
 
 class Descendants:
@@ -53,6 +58,38 @@ class Descendants:
 
     def _left(self) -> list[psutil.Process]:
         return [process for process in self._seen if _runs(process)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One start of a process. With its creation time, a pid names a process for good."""
+
+    name: str
+    start: int
+    pid: int
+    created: float
+    ready: dict[str, Any] = field(default_factory=dict)
+    """What its ready file said; empty for one that is not ready, or never was."""
+
+    @property
+    def label(self) -> str:
+        """The same in every run: `server#2` is the second start."""
+        return f"{self.name}#{self.start}"
+
+    @property
+    def is_alive(self) -> bool:
+        return is_same(self.pid, self.created)
+
+    def save(self, directory: Path) -> None:
+        draft = directory / f"{self.label}.process.tmp"
+        draft.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        draft.replace(directory / f"{self.label}{_SUFFIX}")
+
+
+def read_records(directory: Path) -> list[Record]:
+    """Every record saved there, in the order of name and start."""
+    found = [json.loads(path.read_text()) for path in directory.glob(f"*{_SUFFIX}")]
+    return sorted((Record(**row) for row in found), key=lambda row: (row.name, row.start))
 
 
 def created(pid: int) -> float | None:
