@@ -1,16 +1,15 @@
 """The graph, and the only way to drive and to read a thread.
 
-        START ──► agent ──► END
-                  │   ▲
-      a Send for  ▼   │  the results, when
-      each call  tools    every call has ended
+  START ──► agent ──► END
+            │   ▲
+a Send for  ▼   │  the results, when
+each call  tools    every call has ended
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -25,21 +24,17 @@ from sophos.agent.nodes import Nodes, RunContext
 from sophos.agent.translate import Narrator, to_message
 from sophos.conversation import Checkpoint, Message
 from sophos.errors import RecursionLimit
+from sophos.events import RunEvent
 from sophos.protections import Protection
 
 _RUN_METADATA: Final = "run_id"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Owed:
-    """A message that was accepted and has not reached its thread: the run that brought it."""
+Finish = Literal["finished", "drained"]
+"""How a drive ended: nothing is left, or it stopped at a step boundary as it was asked to."""
 
-    run: str
-    text: str
-
-
-class Drained(Exception):  # noqa: N818 - it is no error: the run stopped where it was asked to
-    """The run stopped at a step boundary, its checkpoint saved."""
+Owed = tuple[str, str]
+"""A message that was accepted and has not reached its thread: the run that brought it, its text."""
 
 
 class Agent:
@@ -49,6 +44,8 @@ class Agent:
         self, nodes: Nodes, saver: BaseCheckpointSaver[str], *, recursion_limit: int
     ) -> None:
         self._protections = nodes.protections
+        self._failpoints = nodes.failpoints
+        self._model = nodes.model
         self._saver = saver
         self._recursion_limit = recursion_limit
         on = self._protections.on
@@ -62,6 +59,18 @@ class Agent:
         graph.add_edge("tools", "agent")
         self._graph: Any = graph.compile(checkpointer=saver)
 
+    def narrator(self, publish: Callable[[RunEvent], None]) -> Narrator:
+        """Who tells what a run does: to be handed to `drive`, and to the saver as its observer."""
+        return Narrator(publish, self._failpoints)
+
+    async def probe(self) -> str | None:
+        """None if the model would answer, otherwise what is wrong and what to do."""
+        return await self._model.probe()
+
+    def control(self) -> RunControl:
+        """The handle by which a drive is asked to stop at its next step boundary."""
+        return RunControl()
+
     async def drive(
         self,
         *,
@@ -70,10 +79,10 @@ class Agent:
         owed: Sequence[Owed],
         narrator: Narrator,
         control: RunControl,
-    ) -> None:
+    ) -> Finish:
         """Move the thread on until nothing is left: by what it is owed, else by its pending step.
 
-        Raises Drained at a step boundary, RecursionLimit, and what the nodes raise.
+        Raises RecursionLimit, and what the nodes raise.
         """
         config = {
             "configurable": {"thread_id": thread},
@@ -91,13 +100,14 @@ class Agent:
                 control=control,
             ):
                 pass
-        except GraphDrained as error:
-            raise Drained from error
+        except GraphDrained:
+            return "drained"
         except GraphRecursionError as error:
             raise RecursionLimit(
                 f"The run used its {self._recursion_limit} steps."
                 " Resume to grant it as many again, or raise AGENT_RECURSION_LIMIT."
             ) from error
+        return "finished"
 
     async def messages(self, thread: str) -> list[Message]:
         """The record of a thread: finished work of a pending step included."""
@@ -137,8 +147,8 @@ class Agent:
             if self._protections.on(Protection.HISTORY_REPAIR):
                 given += abandoned(await self._applied(thread), run=run)
         given += [
-            HumanMessage(id=message.run, content=message.text, additional_kwargs={"run": message.run})
-            for message in owed
+            HumanMessage(id=bringer, content=text, additional_kwargs={"run": bringer})
+            for bringer, text in owed
         ]
         return given
 
@@ -178,7 +188,7 @@ def _summary(
         step=found.metadata.get("step", 0),
         source=found.metadata.get("source", "loop"),
         next=pending,
-        run=found.metadata.get(_RUN_METADATA),  # type: ignore[arg-type]
+        run=found.metadata.get(_RUN_METADATA),
         message_count=len(state),
         created_at=found.checkpoint["ts"],
         last_message=to_message(arranged[-1]) if arranged else None,

@@ -6,27 +6,22 @@ A reply counts only if the server said `done`: a stream that ends early is no an
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import httpx
-from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_ollama import ChatOllama
-from ollama import ResponseError
-from pydantic import ValidationError
 
-from sophos.errors import ModelFailed, ModelUnavailable, ModelUnreachable
+from sophos.agent.model_errors import model_errors
+from sophos.agent.verbatim import VerbatimChat, verbatim
+from sophos.errors import ModelFailed
 from sophos.settings import is_loopback
 from sophos.tool import Tool
 
 CONNECT_TIMEOUT: Final = 10.0  # seconds
 PROBE_TIMEOUT: Final = 2.0  # seconds
-_VERBATIM: Final = "\x00"
 
 OnPiece = Callable[[str, Literal["answer", "reasoning"]], None]
 
@@ -53,34 +48,9 @@ class _Reply:
     metadata: dict[str, Any] = field(default_factory=dict)
     usage: Any = None
 
-
-class _VerbatimChat(ChatOllama):
-    """ChatOllama that leaves the strings among a tool call's arguments as they are.
-
-    The library parses a string that looks like JSON into an object. A mark that no JSON starts
-    with keeps it from doing so; `_verbatim` takes the mark off again.
-    """
-
-    async def _acreate_chat_stream(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
-    ) -> AsyncIterator[Mapping[str, Any] | str]:
-        async for part in super()._acreate_chat_stream(messages, stop, **kwargs):
-            if not isinstance(part, str):
-                for call in part["message"].get("tool_calls") or ():
-                    arguments = call["function"]["arguments"]
-                    call["function"]["arguments"] = {
-                        key: _VERBATIM + value if isinstance(value, str) else value
-                        for key, value in arguments.items()
-                    }
-            yield part
-
-
-def _verbatim(call: Mapping[str, Any]) -> dict[str, Any]:
-    args = {
-        key: value[1:] if isinstance(value, str) and value.startswith(_VERBATIM) else value
-        for key, value in call["args"].items()
-    }
-    return {**call, "args": args}
+    @property
+    def begun(self) -> bool:
+        return bool(self.answer or self.reasoning or self.tool_calls)
 
 
 class Model:
@@ -89,7 +59,7 @@ class Model:
     def __init__(self, options: ModelOptions) -> None:
         self._options = options
         self._trust_env = not is_loopback(urlsplit(options.host).hostname or "")
-        self._chat = _VerbatimChat(
+        self._chat = VerbatimChat(
             model=options.name,
             base_url=options.host,
             reasoning=options.think,
@@ -116,14 +86,14 @@ class Model:
         connection, so the server stops working.
         """
         gathered = _Reply()
-        with _our_errors(self._options, gathered):
+        with model_errors(self._options.host, begun=lambda: gathered.begun):
             await self._gather(messages, tools, gathered, on_piece)
         self._require_whole(gathered)
         reasoning = "".join(gathered.reasoning)
         return AIMessage(
             id=message_id,
             content="".join(gathered.answer),
-            tool_calls=[_verbatim(call) for call in gathered.tool_calls],
+            tool_calls=[verbatim(call) for call in gathered.tool_calls],
             additional_kwargs={
                 "run": run,
                 **({"reasoning_content": reasoning} if reasoning else {}),
@@ -216,37 +186,3 @@ def _described(tool: Tool) -> dict[str, Any]:
             "parameters": dict(tool.schema),
         },
     }
-
-
-@contextmanager
-def _our_errors(options: ModelOptions, gathered: _Reply) -> Iterator[None]:
-    """The model server's errors, and the libraries' in between, as ours."""
-    begun = bool(gathered.answer or gathered.reasoning)
-    try:
-        yield
-    except TimeoutError as error:
-        raise ModelUnreachable(
-            "The model server stopped answering. See what it is doing, then resume."
-        ) from error
-    except (httpx.TransportError, ConnectionError) as error:
-        begun = bool(gathered.answer or gathered.reasoning)
-        if begun:
-            raise ModelFailed(
-                "The model server broke off in the middle of its reply. Resume to ask again."
-            ) from error
-        raise ModelUnreachable(
-            f"The model server at {options.host} does not answer."
-            " Start it, or correct OLLAMA_HOST, then resume."
-        ) from error
-    except ResponseError as error:
-        # Ollama tells these two apart by status and words only.
-        if error.status_code == 404 or "does not support" in error.error:
-            raise ModelUnavailable(
-                f"The model server says: {error.error}."
-                " Pull the model, or correct OLLAMA_MODEL, then resume."
-            ) from error
-        raise ModelFailed(f"The model server says: {error.error}. Resume to ask again.") from error
-    except (json.JSONDecodeError, ValidationError, OutputParserException) as error:
-        raise ModelFailed(
-            "The model server sent something that is not a reply. Resume to ask again."
-        ) from error

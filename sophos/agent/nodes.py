@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
 from langgraph.graph import END
 from langgraph.runtime import Runtime
 from langgraph.types import Send
@@ -57,10 +57,10 @@ class Nodes:
     protections: Protections
 
     async def agent(
-        self, state: ThreadState, config: RunnableConfig, runtime: Runtime[RunContext]
+        self, state: ThreadState, *, runtime: Runtime[RunContext]
     ) -> dict[str, list[BaseMessage]]:
         """Ask the model once; its whole reply is the step's output."""
-        context, step = runtime.context, _step(config)
+        context, step = runtime.context, _step()
         context.narrator.enter(step, "agent")
         offer = await self.tools.offer()
         for note in offer.notes:
@@ -95,10 +95,10 @@ class Nodes:
         return {"messages": [reply]}
 
     async def call_tools(
-        self, state: CallState, config: RunnableConfig, runtime: Runtime[RunContext]
+        self, state: CallState, *, runtime: Runtime[RunContext]
     ) -> dict[str, list[BaseMessage]]:
         """Make the calls this task was sent: one, while every call is a task of its own."""
-        context, step = runtime.context, _step(config)
+        context, step = runtime.context, _step()
         context.narrator.enter(step, "tools")
         calls = [
             ToolCall(id=call["id"], name=call["name"], args=call["args"]) for call in state["calls"]
@@ -136,5 +136,5 @@ class Nodes:
         )
 
 
-def _step(config: RunnableConfig) -> int:
-    return int(config["metadata"]["langgraph_step"])
+def _step() -> int:
+    return int(get_config()["metadata"]["langgraph_step"])

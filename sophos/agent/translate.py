@@ -126,6 +126,4 @@ class Narrator:
     def _trace(
         self, step: int, node: str, event: TraceEvent, name: str, details: dict[str, Any]
     ) -> None:
-        self._publish(
-            Trace(step=step, node=node, event=event, event_name=name, details=details)
-        )
+        self._publish(Trace(step=step, node=node, event=event, event_name=name, details=details))

@@ -22,6 +22,7 @@ class EventLog:
         self._run = run
         self._events: list[RunEvent] = []
         self._more = asyncio.Event()
+        self._closed = False
 
     def __len__(self) -> int:
         return len(self._events)
@@ -29,8 +30,12 @@ class EventLog:
     def publish(self, event: RunEvent) -> None:
         """Append, and wake whoever follows. Never waits."""
         self._events.append(event)
-        self._more.set()
-        self._more = asyncio.Event()
+        self._wake()
+
+    def close(self) -> None:
+        """No more will come, even if the end was never published: let every viewer go."""
+        self._closed = True
+        self._wake()
 
     async def follow(self, after: int) -> AsyncIterator[Sent]:
         """Events `after` + 1, `after` + 2, …, then live ones, up to the run's end.
@@ -50,5 +55,11 @@ class EventLog:
                 yield Sent(event=event, id=f"{self._run}:{place}")
                 if isinstance(event, End | ChatError):
                     return
+            if self._closed or (self._events and isinstance(self._events[-1], End | ChatError)):
+                return
             allowed = BACKLOG
             await more.wait()
+
+    def _wake(self) -> None:
+        self._more.set()
+        self._more = asyncio.Event()

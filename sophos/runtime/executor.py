@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sophos.errors import AgentFailure, AttemptsExhausted, SophosError, StorageUnavailable
@@ -24,7 +24,9 @@ from sophos.storage.runs import Runs
 
 if TYPE_CHECKING:
     # Importing LangGraph takes a second; the port answers before that (runtime/lifecycle.py).
-    from sophos.agent.graph import Agent
+    from langgraph.runtime import RunControl
+
+    from sophos.agent.graph import Agent, Finish
 
 logger = logging.getLogger(__name__)
 
@@ -35,9 +37,23 @@ class ActiveRun:
 
     run: Run
     log: EventLog
-    driving: asyncio.Task[None] | None = None
+    driving: asyncio.Task[Finish] | None = None
+    control: RunControl | None = None
+    stop_requested: bool = False
     cancel_requested: bool = False
-    drain_requested: asyncio.Event = field(default_factory=asyncio.Event)
+    drain_requested: bool = False
+
+    def stop(self) -> None:
+        """Stop now. Whether that makes it cancelled or interrupted, `cancel_requested` says."""
+        self.stop_requested = True
+        if self.driving is not None:
+            self.driving.cancel()
+
+    def drain(self) -> None:
+        """Stop at the next step boundary."""
+        self.drain_requested = True
+        if self.control is not None:
+            self.control.request_drain()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,30 +76,34 @@ class Executor:
     max_attempts: int
     now: Callable[[], str]
 
-    async def execute(self, active: ActiveRun) -> Outcome:
-        """Drive the run, record its outcome, announce it. Raises StorageUnavailable if the
-        outcome could not be recorded; then it was announced as an error.
+    async def execute(self, active: ActiveRun) -> Outcome | None:
+        """Drive the run, record its outcome, announce it.
+
+        None if the outcome is on record; otherwise the outcome, which is still to be recorded. A
+        viewer was told of that as an error.
         """
         active.driving = asyncio.create_task(self._drive(active), name=f"drive {active.run.id}")
-        if active.cancel_requested:
+        if active.stop_requested:
             active.driving.cancel()
         await asyncio.wait([active.driving])
         outcome = self._outcome(active, active.driving)
         try:
             run = await self.record(active.run, outcome)
         except StorageUnavailable as error:
-            active.log.publish(_announcement(active.run, Outcome(status=RunStatus.FAILED, error=error)))
-            raise
+            logger.exception("An outcome could not be recorded.", extra={"run": active.run.id})
+            told = Outcome(status=RunStatus.FAILED, error=error)
+            active.log.publish(_announcement(active.run, told))
+            return outcome
         if self.failpoints.armed:
             self.failpoints.hit(Point.OUTCOME_RECORDED)
         active.log.publish(_announcement(run, Outcome(status=run.status, error=outcome.error)))
         if self.failpoints.armed:
             self.failpoints.hit(Point.END_ANNOUNCED)
-        return outcome
+        return None
 
     async def record(self, run: Run, outcome: Outcome) -> Run:
         """Put the outcome on record with the thread's message count; the row as it then is."""
-        return await self.runs.finish(
+        recorded = await self.runs.finish(
             run.id,
             status=outcome.status,
             error_code=outcome.error.code if outcome.error else None,
@@ -91,8 +111,10 @@ class Executor:
             message_count=await self._message_count(run.conversation_id),
             at=self.now(),
         )
+        # Another process may have ended it, where one file is let have two owners.
+        return recorded or await self.runs.get(run.id) or run
 
-    async def _drive(self, active: ActiveRun) -> None:
+    async def _drive(self, active: ActiveRun) -> Finish:
         run = active.run
         if self.failpoints.armed:
             self.failpoints.hit(Point.RUN_RECORDED)
@@ -107,14 +129,17 @@ class Executor:
         owed = await owed_messages(self.runs, run.conversation_id, head, self.protections)
         agent = await self.agent()
         narrator = agent.narrator(active.log.publish)
+        active.control = agent.control()
+        if active.drain_requested:
+            active.control.request_drain()
         try:
             with self.checkpoints.observed(run.conversation_id, narrator):
-                await agent.drive(
+                finish = await agent.drive(
                     thread=run.conversation_id,
                     run=run.id,
                     owed=[(owing.id, owing.input or "") for owing in owed],
                     narrator=narrator,
-                    drain=active.drain_requested,
+                    control=active.control,
                 )
         except asyncio.CancelledError:
             for name in narrator.open_calls:
@@ -122,8 +147,9 @@ class Executor:
             raise
         if self.failpoints.armed:
             self.failpoints.hit(Point.GRAPH_FINISHED)
+        return finish
 
-    def _outcome(self, active: ActiveRun, driving: asyncio.Task[None]) -> Outcome:
+    def _outcome(self, active: ActiveRun, driving: asyncio.Task[Finish]) -> Outcome:
         if driving.cancelled():
             if active.cancel_requested:
                 return Outcome(status=RunStatus.CANCELLED)
@@ -135,10 +161,8 @@ class Executor:
             return Outcome(status=RunStatus.INTERRUPTED)
         error = driving.exception()
         if error is None:
-            # A drain that came while the last step was saved changes nothing: the run is over.
-            return Outcome(status=RunStatus.COMPLETED)
-        if isinstance(error, Interrupted):
-            return Outcome(status=RunStatus.INTERRUPTED)
+            drained = driving.result() == "drained"
+            return Outcome(status=RunStatus.INTERRUPTED if drained else RunStatus.COMPLETED)
         if isinstance(error, SophosError):
             return Outcome(status=RunStatus.FAILED, error=error)
         # The edge of a run: whatever was not foreseen ends this run and no other.

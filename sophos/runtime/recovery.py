@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from sophos.protections import Protection, Protections
 from sophos.run import Run, RunKind, RunStatus
-from sophos.storage.checkpoints import Checkpoints, Head
-from sophos.storage.conversations import Conversations
+from sophos.storage.checkpoints import Head
+from sophos.storage.record import Record
 from sophos.storage.runs import Runs
 
 logger = logging.getLogger(__name__)
@@ -43,15 +43,9 @@ class Recovered:
         )
 
 
-async def recover(
-    *,
-    runs: Runs,
-    conversations: Conversations,
-    checkpoints: Checkpoints,
-    protections: Protections,
-    now: str,
-) -> Recovered:
+async def recover(record: Record, *, protections: Protections, now: str) -> Recovered:
     """Reconcile what a dead process left; finish the deletions it did not."""
+    conversations, runs, checkpoints = record.conversations, record.runs, record.checkpoints
     deleted = await conversations.deleted()
     for conversation in deleted:
         await checkpoints.adelete_thread(conversation)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -26,7 +26,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from sophos.storage.database import BUSY_TIMEOUT, storage_errors
+from sophos.storage.database import connect, storage_edge
 
 _BRANCH: Final = "branch:to:"
 _START: Final = "__start__"
@@ -86,7 +86,7 @@ class Checkpoints(AsyncSqliteSaver):
             checkpoint_id=found.checkpoint["id"],
             step=found.metadata.get("step", 0),
             source=found.metadata.get("source", "loop"),
-            run=found.metadata.get("run_id"),  # type: ignore[arg-type]
+            run=found.metadata.get("run_id"),
             next=pending_nodes(found),
         )
 
@@ -101,7 +101,7 @@ class Checkpoints(AsyncSqliteSaver):
             yield found, pending_nodes(found)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with storage_errors():
+        with storage_edge():
             return await super().aget_tuple(config)
 
     async def aput_writes(
@@ -115,7 +115,7 @@ class Checkpoints(AsyncSqliteSaver):
         done = asyncio.get_running_loop().create_future()
         self._in_flight[thread].add(done)
         try:
-            with storage_errors():
+            with storage_edge():
                 await super().aput_writes(config, writes, task_id, task_path)
         finally:
             done.set_result(None)
@@ -137,7 +137,7 @@ class Checkpoints(AsyncSqliteSaver):
         observer = self._observers.get(thread)
         if observer:
             observer.checkpoint_saving(metadata["step"])
-        with storage_errors():
+        with storage_edge():
             saved = await super().aput(config, checkpoint, metadata, new_versions)
         if observer:
             observer.checkpoint_saved(metadata["step"], metadata["source"])
@@ -145,7 +145,7 @@ class Checkpoints(AsyncSqliteSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self.setup()
-        with storage_errors():
+        with storage_edge():
             await super().adelete_thread(thread_id)
         self._in_flight.pop(thread_id, None)
 
@@ -166,17 +166,15 @@ def pending_nodes(found: CheckpointTuple) -> tuple[str, ...]:
 @asynccontextmanager
 async def open_checkpoints(path: Path, *, barrier: bool) -> AsyncIterator[Checkpoints]:
     """Open the saver's connection to the file that `open_database` made."""
-    with storage_errors():
-        connection = await aiosqlite.connect(path)
-    try:
-        with storage_errors():
-            await connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT}")
-            await connection.execute("PRAGMA synchronous = FULL")
+    async with AsyncExitStack() as opened:
+        with storage_edge():
+            # The saver commits by itself and counts on the driver to begin its transactions.
+            connection = await opened.enter_async_context(connect(path, isolation_level="DEFERRED"))
+            # The saver reads rows by place and unpacks them.
+            connection.row_factory = None
             saver = Checkpoints(connection, path, barrier=barrier)
             await saver.setup()
         yield saver
-    finally:
-        await connection.close()
 
 
 def _config(thread: str) -> RunnableConfig:

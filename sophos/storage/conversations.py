@@ -76,6 +76,15 @@ class Conversations:
         more = len(rows) > limit and page
         return page, _cursor(page[-1].conversation) if more else None
 
+    async def recount(self, conversation_id: str, message_count: int) -> None:
+        """Set the message count alone, after recovery found a thread that had gone further."""
+        async with self._database.transaction() as connection:
+            await fetch(
+                connection,
+                "UPDATE conversations SET message_count = ? WHERE id = ?",
+                (message_count, conversation_id),
+            )
+
     async def mark_deleted(self, conversation_id: str, at: str) -> None:
         """Hide the conversation for good and remove its runs, which frees their idempotency keys.
 

@@ -6,7 +6,6 @@ state: every change names the statuses it may start from.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from dataclasses import asdict, dataclass
@@ -14,9 +13,10 @@ from typing import Final
 
 import aiosqlite
 
-from sophos.errors import IdempotencyKeyReused, NotFound, RunWaiting, SessionInProgress
+from sophos.errors import NotFound, RunWaiting, SessionInProgress
 from sophos.run import ACTIVE, TRANSITIONS, Run, RunKind, RunStatus
 from sophos.storage.database import Database, fetch
+from sophos.storage.idempotency import BY_KEY, fingerprint, first_by_key, same_body
 
 _INSERT: Final = """
     INSERT INTO runs (
@@ -29,11 +29,15 @@ _INSERT: Final = """
         :finished_at
     )
 """
+# A cancel that was on record first is what became of the run, whatever it did meanwhile.
 _FINISH: Final = """
-    UPDATE runs SET status = :status, error_code = :error_code, error_message = :error_message,
-        finished_at = :finished_at
+    UPDATE runs SET
+        status = iif(cancel_requested_at IS NULL, :status, 'cancelled'),
+        error_code = iif(cancel_requested_at IS NULL, :error_code, NULL),
+        error_message = iif(cancel_requested_at IS NULL, :error_message, NULL),
+        finished_at = iif(cancel_requested_at IS NULL, :finished_at, :at)
     WHERE id = :id AND status IN (SELECT value FROM json_each(:sources))
-    RETURNING conversation_id
+    RETURNING *
 """
 _TOUCH: Final = """
     UPDATE conversations SET updated_at = max(updated_at, :at),
@@ -47,10 +51,9 @@ _UNFINISHED: Final = """
     SELECT * FROM runs WHERE status IN ('running', 'waiting') AND status = 'running'
     ORDER BY sequence
 """
-_SINCE_MESSAGE: Final = """
-    SELECT * FROM runs WHERE conversation_id = :id AND sequence >= coalesce((
-        SELECT sequence FROM runs WHERE conversation_id = :id AND kind = 'message'
-        ORDER BY sequence DESC LIMIT 1
+_AFTER: Final = """
+    SELECT * FROM runs WHERE conversation_id = :id AND sequence > coalesce((
+        SELECT sequence FROM runs WHERE id = :run AND conversation_id = :id
     ), 0)
     ORDER BY sequence
 """
@@ -76,13 +79,11 @@ class Runs:
         `body` is what the request said, to tell a repetition from another use of the same key.
         Raises NotFound, SessionInProgress, RunWaiting, IdempotencyKeyReused.
         """
-        fingerprint = hashlib.sha256(body.encode()).hexdigest() if run.idempotency_key else None
+        mark = fingerprint(body) if run.idempotency_key else None
         async with self._database.transaction() as connection:
-            first = await _by_key(connection, run.idempotency_key)
+            first = await first_by_key(connection, run.idempotency_key)
             if first is not None:
-                if first["idempotency_body"] != fingerprint:
-                    raise IdempotencyKeyReused
-                return Claim(run=_run(first), repeated=True)
+                return Claim(run=_run(same_body(first, body)), repeated=True)
             if title is not None:
                 await fetch(
                     connection,
@@ -93,11 +94,21 @@ class Runs:
             if not await _touch(connection, run.conversation_id, at=run.started_at):
                 raise NotFound(conversation=run.conversation_id)
             try:
-                await fetch(connection, _INSERT, asdict(run) | {"idempotency_body": fingerprint})
+                await fetch(connection, _INSERT, asdict(run) | {"idempotency_body": mark})
             except sqlite3.IntegrityError:
                 await refuse_if_active(connection, run.conversation_id)
                 raise
             return Claim(run=run, repeated=False)
+
+    async def repeated(self, key: str | None, body: str) -> Run | None:
+        """The run that an earlier request with this key and body started; None if there is none.
+
+        Raises IdempotencyKeyReused if the key came with another body.
+        """
+        if key is None:
+            return None
+        rows = await self._database.read(BY_KEY, (key,))
+        return _run(same_body(rows[0], body)) if rows else None
 
     async def finish(
         self,
@@ -108,10 +119,11 @@ class Runs:
         error_message: str | None,
         message_count: int | None,
         at: str,
-    ) -> bool:
-        """Record an outcome, or that the run waits; False if the run may not become `status` any more.
+    ) -> Run | None:
+        """Record an outcome, or that the run waits; None if the run may not become `status` any more.
 
-        `message_count` None leaves the conversation's count as it is.
+        A run whose cancel was requested before becomes `cancelled`. `message_count` None leaves
+        the conversation's count as it is.
         """
         async with self._database.transaction() as connection:
             changed = await fetch(
@@ -123,14 +135,15 @@ class Runs:
                     "error_code": error_code,
                     "error_message": _storable(error_message),
                     "finished_at": None if status in ACTIVE else at,
+                    "at": at,
                     "sources": json.dumps(
                         [source for source, targets in TRANSITIONS.items() if status in targets]
                     ),
                 },
             )
-            for (conversation_id,) in changed:
-                await _touch(connection, conversation_id, at=at, message_count=message_count)
-            return bool(changed)
+            for row in changed:
+                await _touch(connection, row["conversation_id"], at=at, message_count=message_count)
+            return _first(changed)
 
     async def request_cancel(self, run_id: str, at: str) -> Run | None:
         """Put the request on record; None if the run is not active. A second request changes nothing."""
@@ -165,12 +178,12 @@ class Runs:
         """Every run recorded as `running`, whoever owns it, oldest first."""
         return [_run(row) for row in await self._database.read(_UNFINISHED)]
 
-    async def since_message(self, conversation_id: str) -> list[Run]:
-        """Return the newest run of kind message and every later one, oldest first.
+    async def after(self, conversation_id: str, run_id: str | None) -> list[Run]:
+        """The conversation's runs that are newer than `run_id`, oldest first.
 
-        Without a run of kind message, every run.
+        All of them if `run_id` is None or no run of this conversation.
         """
-        rows = await self._database.read(_SINCE_MESSAGE, {"id": conversation_id})
+        rows = await self._database.read(_AFTER, {"id": conversation_id, "run": run_id})
         return [_run(row) for row in rows]
 
 
@@ -180,13 +193,6 @@ async def refuse_if_active(connection: aiosqlite.Connection, conversation_id: st
         waiting = row["status"] == RunStatus.WAITING
         refusal = RunWaiting if waiting else SessionInProgress
         raise refusal(conversation=conversation_id, run=row["id"])
-
-
-async def _by_key(connection: aiosqlite.Connection, key: str | None) -> sqlite3.Row | None:
-    if key is None:
-        return None
-    rows = await fetch(connection, "SELECT * FROM runs WHERE idempotency_key = ?", (key,))
-    return rows[0] if rows else None
 
 
 async def _touch(
