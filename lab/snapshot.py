@@ -9,12 +9,10 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 Rows = list[sqlite3.Row]
 Read = Callable[..., Rows]
-
-_TABLES: Final = {"conversations", "runs", "checkpoints", "writes"}
 
 
 @contextmanager

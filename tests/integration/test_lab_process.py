@@ -49,8 +49,8 @@ child = Process("child", command, directory=directory)
 child.start()
 if mode == "frozen":
     child.freeze()
-print(child.pid, flush=True)
 try:
+    print(child.pid, flush=True)
     time.sleep(600)
 except KeyboardInterrupt:
     child.stop()

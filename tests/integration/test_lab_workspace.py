@@ -55,7 +55,7 @@ def test_a_dead_owner_s_workspace_goes_with_the_process_it_left(tmp_path: Path) 
     leftover = abandoned(tmp_path)
     mine = make_workspace("07", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [mine.directory.name]
-    until(lambda: not leftover.is_running(), what="the end of the leftover")
+    until(lambda: created(leftover.pid) is None, what="the end of the leftover")
 
 
 def test_a_live_owner_s_workspace_stays(tmp_path: Path) -> None:
