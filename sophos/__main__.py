@@ -23,7 +23,7 @@ from sophos.web.ready_file import prepare
 
 if TYPE_CHECKING:
     # For their names alone: what they import is slow, and `main` says when that is done.
-    from sophos.runtime.lifecycle import Runtime
+    from sophos.runtime.service import Runtime
     from sophos.web.server import Opening
 
 REFUSED: Final = 2  # the exit code when the process does not start, or cannot go on

@@ -25,7 +25,8 @@ from sophos.errors import (
 )
 from sophos.events import Gap, Sent
 from sophos.run import Run, RunKind, RunStatus
-from sophos.runtime.lifecycle import ConversationView, Page, Readiness, Runtime, Started
+from sophos.runtime.answers import ConversationView, Page, Readiness, Started
+from sophos.runtime.service import Runtime
 from sophos.settings import Settings
 from sophos.testing.thread import LiveRun, Script, ScriptedThread, outcome_of
 

@@ -15,7 +15,7 @@ from sophos.web.render import Renderer
 
 if TYPE_CHECKING:
     # For its name alone: the module imports LangGraph, and healthz answers before that is done.
-    from sophos.runtime.lifecycle import Runtime
+    from sophos.runtime.service import Runtime
 
 
 class Application(FastAPI):

@@ -15,7 +15,7 @@ from sophos.web.schemas import MessageBody
 
 if TYPE_CHECKING:
     # For its name alone: the module imports LangGraph.
-    from sophos.runtime.lifecycle import ConversationView
+    from sophos.runtime.answers import ConversationView
 
 SPEAKERS: Final = {"user": "You", "assistant": "Assistant", "tool": "Tool"}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, Request
 
 if TYPE_CHECKING:
-    from sophos.runtime.lifecycle import Runtime
+    from sophos.runtime.service import Runtime
 else:
     # Deferred: the runtime's module imports LangGraph, and healthz answers before that is done.
     # FastAPI needs the name only to see that there is one.

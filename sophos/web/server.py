@@ -34,7 +34,7 @@ from sophos.web.ready_file import announced
 
 if TYPE_CHECKING:
     # For its name alone: the module imports LangGraph, and healthz answers before that is done.
-    from sophos.runtime.lifecycle import Runtime
+    from sophos.runtime.service import Runtime
 
     Opening = Callable[[Settings, str], Awaitable[AbstractAsyncContextManager[Runtime]]]
     """Given settings and boot id: import what it takes, and say how to open the runtime."""
