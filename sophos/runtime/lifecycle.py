@@ -1,111 +1,139 @@
-"""Who opens what, in which order, and closes it in reverse."""
+"""Who opens what, in which order, and closes it in reverse.
+
+    opened                                     closed, last first
+    the database, and the hold on its file     the runs: drained, every stream ended
+    the saver, on a connection of its own      the tool servers and their children
+    recovery                                   the saver
+    the agent with its model and tools         the database, and the hold on its file
+    the registry of runs
+
+The agent stack takes a second to import. It is imported while the server answers already: a run
+that comes earlier waits for it, and so does whoever reads a thread.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from sophos.conversation import Checkpoint, Conversation, ConversationSummary, Message
-from sophos.events import Sent
-from sophos.run import Run
+from sophos.errors import AgentFailure, SophosError
+from sophos.failpoints import Failpoints
+from sophos.runtime.executor import Executor
+from sophos.runtime.recovery import Recovered, recover
+from sophos.runtime.registry import Registry
+from sophos.runtime.service import Runtime
 from sophos.settings import Settings
+from sophos.storage.checkpoints import Checkpoints
+from sophos.storage.conversations import Conversations
+from sophos.storage.record import open_record
 
+if TYPE_CHECKING:
+    from sophos.agent.graph import Agent
 
-@dataclass(frozen=True, kw_only=True)
-class Started:
-    """The answer to a request that started a run, or to its repetition with the same key."""
+OpenAgent = Callable[[Settings, Checkpoints, Failpoints], "AbstractAsyncContextManager[Agent]"]
 
-    conversation: str
-    run: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConversationView:
-    """A conversation as its record says now."""
-
-    conversation: Conversation
-    messages: Sequence[Message]
-    resumable: bool
-    active_run: str | None
-    pending_decision: dict[str, Any] | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """Conversations, newest first; `next` goes into `before` for the following page."""
-
-    conversations: Sequence[ConversationSummary]
-    next: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Readiness:
-    """`checks` has a sentence for storage, model, tools and recovery."""
-
-    ready: bool
-    checks: dict[str, str]
-
-
-class Runtime:
-    """All that a browser may ask of the runtime. Errors are SophosErrors."""
-
-    settings: Settings
-    boot_id: str
-
-    async def start_message(
-        self, text: str, *, conversation: str | None, key: str | None
-    ) -> Started:
-        """Raises NotFound, SessionInProgress, RunWaiting, IdempotencyKeyReused, ShuttingDown."""
-        raise NotImplementedError
-
-    async def start_resume(self, *, conversation: str, key: str | None) -> Started:
-        """As `start_message`, and RunNotResumable."""
-        raise NotImplementedError
-
-    async def cancel(self, run: str) -> Run:
-        """Put the request on record, then stop the run. Raises NotFound, RunNotActive."""
-        raise NotImplementedError
-
-    async def subscribe(
-        self, conversation: str, *, run: str | None, last_event_id: str | None
-    ) -> AsyncIterator[Sent] | None:
-        """Events for one viewer, ending with the run's end; None if it has had the last one (204).
-
-        Raises NotFound before anything is sent.
-        """
-        raise NotImplementedError
-
-    async def conversations(self, *, limit: int, before: str | None) -> Page:
-        raise NotImplementedError
-
-    async def conversation(self, conversation: str) -> ConversationView:
-        raise NotImplementedError
-
-    async def delete_conversation(self, conversation: str) -> None:
-        raise NotImplementedError
-
-    async def runs(self, conversation: str) -> Sequence[Run]:
-        raise NotImplementedError
-
-    async def run(self, run: str) -> Run:
-        raise NotImplementedError
-
-    async def checkpoints(self, conversation: str) -> AsyncIterator[Checkpoint]:
-        """Oldest first. Raises NotFound before the first one."""
-        raise NotImplementedError
-
-    async def readiness(self) -> Readiness:
-        raise NotImplementedError
-
-    async def drain(self) -> None:
-        """Refuse new runs, let the active ones reach a step boundary, end every stream."""
-        raise NotImplementedError
+logger = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def open_runtime(settings: Settings) -> AsyncIterator[Runtime]:
-    """Open storage, recover, and hand out the runtime; close everything in reverse."""
-    raise NotImplementedError
-    yield Runtime()
+async def open_runtime(settings: Settings, *, boot_id: str) -> AsyncIterator[Runtime]:
+    """Open storage, recover, and hand out the runtime; drain and close everything in reverse.
+
+    Raises StartupError, with nothing left open, if the database cannot be used.
+    """
+    failpoints = Failpoints(settings.failpoints, settings.failpoint_log)
+    protections = settings.protections
+    async with AsyncExitStack() as opened:
+        record = await opened.enter_async_context(
+            open_record(settings.database_path, owner=boot_id, protections=protections)
+        )
+        recovered = await recover(record, protections=protections, now=now())
+        stack = AgentStack(settings, record.checkpoints, failpoints)
+        await opened.enter_async_context(stack.opened())
+        executor = Executor(
+            runs=record.runs,
+            checkpoints=record.checkpoints,
+            agent=stack.agent,
+            failpoints=failpoints,
+            protections=protections,
+            max_attempts=settings.max_attempts,
+            now=now,
+        )
+        registry = Registry(runs=record.runs, executor=executor, protections=protections)
+        registry.background(_recount(recovered, stack.agent, record.conversations))
+        runtime = Runtime(
+            settings=settings,
+            boot_id=boot_id,
+            record=record,
+            registry=registry,
+            agent=stack.agent,
+            recovered=recovered,
+            now=now,
+        )
+        opened.push_async_callback(runtime.drain)
+        yield runtime
+
+
+class AgentStack:
+    """The agent and its tools, imported and opened by one task while the server answers already."""
+
+    def __init__(
+        self, settings: Settings, checkpoints: Checkpoints, failpoints: Failpoints
+    ) -> None:
+        self._settings = settings
+        self._checkpoints = checkpoints
+        self._failpoints = failpoints
+        self._ready: asyncio.Future[Agent] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+
+    async def agent(self) -> Agent:
+        """The agent, once it is there."""
+        return await asyncio.shield(self._ready)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        keeper = asyncio.create_task(self._keep(), name="agent stack")
+        try:
+            yield
+        finally:
+            self._closing.set()
+            await keeper
+
+    async def _keep(self) -> None:
+        # Tool sessions must be closed by the task that opened them: this one.
+        try:
+            open_agent = await asyncio.to_thread(_import_open_agent)
+            async with open_agent(self._settings, self._checkpoints, self._failpoints) as agent:
+                self._ready.set_result(agent)
+                await self._closing.wait()
+        except Exception as error:
+            if self._ready.done():
+                raise
+            logger.exception("The agent could not be opened.")
+            ours = error if isinstance(error, SophosError) else AgentFailure()
+            self._ready.set_exception(ours)
+
+
+def _import_open_agent() -> OpenAgent:
+    # The one deferred import of the runtime: LangGraph and LangChain take a second of CPU.
+    from sophos.runtime.agent_stack import open_agent  # noqa: PLC0415
+
+    return open_agent
+
+
+async def _recount(
+    recovered: Recovered, agent: Callable[[], Awaitable[Agent]], conversations: Conversations
+) -> None:
+    """Set the message counts that a dead process did not: reading a thread takes the agent."""
+    for conversation in recovered.conversations:
+        messages = await (await agent()).messages(conversation)
+        await conversations.recount(conversation, len(messages))
+
+
+def now() -> str:
+    """The time as the record keeps it: ISO-8601, UTC, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,213 @@
+"""What the bench's files and processes say, as data frames. Read-only, sorted, the same in every run.
+
+Short names stand for ids: `run 1`, `call 2`, `server#1`. With `raw=True` a frame also has the ids,
+times, pids and ports, which differ from run to run. Nothing here asks the server under test: a
+dead one can be read as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any, Final
+
+import pandas as pd
+
+from lab.names import Names
+from lab.roles import connections, members
+from lab.snapshot import Read, snapshot
+from lab.stream import StreamEvent
+from lab.thread import Thread, read_thread
+from lab.workspace import Workspace
+
+_CONVERSATIONS: Final = """
+    SELECT conversations.*,
+           (SELECT count(*) FROM runs WHERE conversation_id = conversations.id) AS runs,
+           (SELECT status FROM runs WHERE conversation_id = conversations.id
+            ORDER BY sequence DESC LIMIT 1) AS status
+    FROM conversations ORDER BY created_at, rowid
+"""
+_RUNS: Final = "SELECT * FROM runs ORDER BY sequence"
+
+Row = Mapping[str, Any]
+
+
+class Tables:
+    """One bench's tables. Holds the short names and nothing else."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        seen: Mapping[str, Sequence[StreamEvent]],
+        visits: Callable[[], list[dict[str, Any]]],
+    ) -> None:
+        self._workspace = workspace
+        self._seen = seen
+        self._visits = visits
+        self._names = Names()
+
+    def conversations(self, *, raw: bool = False) -> pd.DataFrame:
+        """Oldest first; `status` is the newest run's."""
+        with snapshot(self._workspace.database) as read:
+            self._name_all(read)
+            rows = [
+                dict(row)
+                | {"conversation": self._conversation(row["id"]), "messages": row["message_count"]}
+                for row in read("conversations", _CONVERSATIONS)
+                if row["deleted_at"] is None
+            ]
+        columns = ["conversation", "title", "messages", "runs", "status"]
+        return _frame(rows, columns, ["id", "created_at", "updated_at"] if raw else [])
+
+    def runs(self, conversation: str | None = None, *, raw: bool = False) -> pd.DataFrame:
+        """Every attempt, oldest first, of one conversation (its id or short name) or of all."""
+        boots = {record.ready.get("boot_id"): record.label for record in self._workspace.records()}
+        with snapshot(self._workspace.database) as read:
+            self._name_all(read)
+            wanted = conversation and self._names.identity(conversation)
+            rows = [
+                dict(row)
+                | {
+                    "run": self._run(row["id"]),
+                    "conversation": self._conversation(row["conversation_id"]),
+                    "resume_of": self._run(row["resume_of"]),
+                    "owner": boots.get(row["owner"], "unknown"),
+                    "boot_id": row["owner"],
+                }
+                for row in read("runs", _RUNS)
+                if wanted in (None, row["conversation_id"])
+            ]
+        columns = ["run", "conversation", "kind", "resume_of", "status", "error_code", "owner"]
+        ids = ["id", "conversation_id", "boot_id", "started_at", "finished_at", "error_message"]
+        return _frame(rows, columns, ids if raw else [])
+
+    def checkpoints(self, conversation: str, *, raw: bool = False) -> pd.DataFrame:
+        """A thread's states, oldest first: after the input (step −1), and after each step."""
+        rows = [
+            asdict(checkpoint)
+            | {"next": ", ".join(checkpoint.next), "run": self._run(checkpoint.run)}
+            for checkpoint in self._thread(conversation).checkpoints
+        ]
+        columns = ["step", "source", "next", "run", "messages", "bytes"]
+        return _frame(rows, columns, ["id", "parent"] if raw else [])
+
+    def writes(self, conversation: str, *, raw: bool = False) -> pd.DataFrame:
+        """What the tasks of the step after `step` finished; pending until a checkpoint holds it."""
+        rows = [asdict(write) for write in self._thread(conversation).writes]
+        columns = ["step", "task", "channel", "what", "bytes", "pending"]
+        return _frame(rows, columns, ["checkpoint", "task_id"] if raw else [])
+
+    def memory(self) -> pd.DataFrame:
+        """The Memory server's knowledge graph, as its file holds it: entities, then relations."""
+        path = self._workspace.memory_file
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        rows = [_memory_row(json.loads(line)) for line in lines if line.strip()]
+        rows.sort(key=lambda row: (row["kind"], row["name"], row["type"]))
+        return _frame(rows, ["kind", "name", "type", "content"])
+
+    def visits(self, *, raw: bool = False) -> pd.DataFrame:
+        """What the web site was asked for, in the order of the requests."""
+        return _frame(self._visits(), ["path", "visitor"], ["at"] if raw else [])
+
+    def events(self, run: str, *, raw: bool = False) -> pd.DataFrame:
+        """What this bench's client was shown of a run; tokens that follow one another are one row."""
+        with snapshot(self._workspace.database) as read:
+            self._name_all(read)
+        seen = [
+            event for event in self._seen.get(self._names.identity(run), ()) if event.name != "ping"
+        ]
+        if raw:
+            every = [{"id": event.id, "event": event.name, "data": event.data} for event in seen]
+            return _frame(every, ["id", "event", "data"])
+        rows = [
+            {"event": name, "step": step, "what": what, "count": len(list(group))}
+            for (name, step, what), group in groupby(seen, key=_told)
+        ]
+        return _frame(rows, ["event", "step", "what", "count"])
+
+    def processes(self, *, raw: bool = False) -> pd.DataFrame:
+        """The live processes of this bench, each followed by those it started."""
+        rows = [
+            {
+                "process": member.label,
+                "role": member.role,
+                "started_by": member.parent,
+                "state": member.state,
+                "pid": member.process.pid,
+            }
+            for member in members(self._workspace.records())
+        ]
+        return _frame(rows, ["process", "role", "started_by", "state"], ["pid"] if raw else [])
+
+    def sockets(self, *, raw: bool = False) -> pd.DataFrame:
+        """Who listens, and who is connected to whom; a peer outside the bench is an address."""
+        rows = [
+            {"process": socket.label, "socket": socket.kind, "peer": socket.peer}
+            | {"address": socket.address}
+            for socket in connections(self._workspace.records())
+        ]
+        rows.sort(key=lambda row: (row["process"], row["socket"], row["peer"]))
+        return _frame(rows, ["process", "socket", "peer"], ["address"] if raw else [])
+
+    def files(self) -> pd.DataFrame:
+        """What Sophos and the Memory server keep on disk."""
+        directory, rows = self._workspace.directory, []
+        for path in sorted(
+            path for place in ("db", "memory") for path in (directory / place).rglob("*")
+        ):
+            with suppress(FileNotFoundError):  # a file that is replaced while we look
+                name = path.relative_to(directory).as_posix()
+                rows.append({"file": name, "bytes": path.stat().st_size})
+        return _frame(rows, ["file", "bytes"])
+
+    def _thread(self, conversation: str) -> Thread:
+        with snapshot(self._workspace.database) as read:
+            self._name_all(read)
+            thread = self._names.identity(conversation)
+
+            def call_name(call: str) -> str:
+                return self._names.of("call", call, among=thread)
+
+            return read_thread(read, thread, call_name)
+
+    def _name_all(self, read: Read) -> None:
+        for row in read("conversations", "SELECT id FROM conversations ORDER BY created_at, rowid"):
+            self._conversation(row["id"])
+        for row in read("runs", "SELECT id FROM runs ORDER BY sequence"):
+            self._run(row["id"])
+
+    def _conversation(self, conversation: str) -> str:
+        return self._names.of("conversation", conversation)
+
+    def _run(self, run: str | None) -> str:
+        return self._names.of("run", run)
+
+
+def _told(event: StreamEvent) -> tuple[str, int | str, str]:
+    """What makes two events that follow one another the same row."""
+    data = event.data
+    match event.name:
+        case "token":
+            return event.name, data["step"], data["kind"]
+        case "trace":
+            return event.name, data["step"], f"{data['event']} {data['name']}"
+        case _:
+            return event.name, "", data.get("status") or data.get("code") or ""
+
+
+def _memory_row(entry: Row) -> dict[str, str]:
+    if entry["type"] == "relation":
+        name, kind, content = entry["from"], entry["relationType"], entry["to"]
+    else:
+        name, kind, content = entry["name"], entry["entityType"], "; ".join(entry["observations"])
+    return {"kind": entry["type"], "name": name, "type": kind, "content": content}
+
+
+def _frame(rows: Sequence[Row], columns: list[str], raw: Sequence[str] = ()) -> pd.DataFrame:
+    """A frame with these columns alone; nothing is shown as nothing."""
+    wanted = [*columns, *raw]
+    cells = [{name: "" if row[name] is None else row[name] for name in wanted} for row in rows]
+    return pd.DataFrame(cells, columns=wanted)

@@ -1,0 +1,56 @@
+"""The agent with its model and its tools, put together from plain settings.
+
+Importing this module takes about a second: runtime/lifecycle.py does it in a thread, while the
+server answers already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from sophos.agent.graph import Agent
+from sophos.agent.model import Model, ModelOptions
+from sophos.agent.nodes import Nodes
+from sophos.failpoints import Failpoints
+from sophos.protections import Protection
+from sophos.settings import Settings
+from sophos.storage.checkpoints import Checkpoints
+from sophos.tools.toolbox import open_toolbox
+
+PROMPT_FILE = "system.md"
+
+
+@asynccontextmanager
+async def open_agent(
+    settings: Settings, checkpoints: Checkpoints, failpoints: Failpoints
+) -> AsyncIterator[Agent]:
+    """The agent; its tool servers are connected on first use and ended when this closes."""
+    model = Model(
+        ModelOptions(
+            host=settings.ollama_host,
+            name=settings.ollama_model,
+            think=settings.ollama_think,
+            num_ctx=settings.ollama_num_ctx,
+            first_token_timeout=settings.model_first_token_timeout,
+            token_timeout=settings.model_token_timeout,
+            done_check=settings.protections.on(Protection.DONE_CHECK),
+        )
+    )
+    async with open_toolbox(
+        config_dir=settings.config_dir,
+        memory_file=settings.memory_file_path,
+        environment=settings.child_environment,
+        tool_timeout=settings.tool_timeout,
+        result_limit=settings.tool_result_limit,
+        protections=settings.protections,
+    ) as tools:
+        nodes = Nodes(
+            model=model,
+            num_ctx=settings.ollama_num_ctx,
+            tools=tools,
+            prompt_path=settings.config_dir / PROMPT_FILE,
+            failpoints=failpoints,
+            protections=settings.protections,
+        )
+        yield Agent(nodes, checkpoints, recursion_limit=settings.recursion_limit)

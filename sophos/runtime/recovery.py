@@ -1,0 +1,104 @@
+"""At start-up: every run a dead process left `running` is reconciled with its thread.
+
+| the thread's newest checkpoint          | the run becomes                     |
+|-----------------------------------------|-------------------------------------|
+| any, and a cancel was on record         | cancelled                           |
+| is of this run, nothing pending         | completed                           |
+| is of this run, a step pending          | interrupted                         |
+| is of an older run, or there is none    | interrupted: its input is still owed |
+
+Recovery never starts a run: a resume asks the model again and may repeat a tool, and that is a
+person's decision. What it infers is valid because one file has one owner.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sophos.protections import Protection, Protections
+from sophos.run import Run, RunKind, RunStatus
+from sophos.storage.checkpoints import Head
+from sophos.storage.record import Record
+from sophos.storage.runs import Runs
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recovered:
+    """What recovery did: how many runs became what, and whose message count must be read again."""
+
+    completed: int = 0
+    interrupted: int = 0
+    cancelled: int = 0
+    deletions: int = 0
+    conversations: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        return (
+            f"{self.completed} completed, {self.interrupted} interrupted,"
+            f" {self.cancelled} cancelled, {self.deletions} deletions finished"
+        )
+
+
+async def recover(record: Record, *, protections: Protections, now: str) -> Recovered:
+    """Reconcile what a dead process left; finish the deletions it did not."""
+    conversations, runs, checkpoints = record.conversations, record.runs, record.checkpoints
+    deleted = await conversations.deleted()
+    for conversation in deleted:
+        await checkpoints.adelete_thread(conversation)
+        await conversations.purge(conversation)
+    outcomes: list[RunStatus] = []
+    touched: list[str] = []
+    for run in await runs.unfinished():
+        status = RunStatus.INTERRUPTED
+        if protections.on(Protection.RECONCILE):
+            status = _outcome(run, await checkpoints.head(run.conversation_id))
+        await runs.finish(
+            run.id, status=status, error_code=None, error_message=None, message_count=None, at=now
+        )
+        outcomes.append(status)
+        touched.append(run.conversation_id)
+    recovered = Recovered(
+        completed=outcomes.count(RunStatus.COMPLETED),
+        interrupted=outcomes.count(RunStatus.INTERRUPTED),
+        cancelled=outcomes.count(RunStatus.CANCELLED),
+        deletions=len(deleted),
+        conversations=tuple(touched),
+    )
+    logger.info("Recovery is done.", extra={"outcome": recovered.sentence()})
+    return recovered
+
+
+def _outcome(run: Run, head: Head | None) -> RunStatus:
+    if run.cancel_requested_at is not None:
+        return RunStatus.CANCELLED
+    if head is not None and head.run == run.id and not head.next:
+        return RunStatus.COMPLETED
+    return RunStatus.INTERRUPTED
+
+
+async def owed_messages(
+    runs: Runs, conversation: str, head: Head | None, protections: Protections
+) -> Sequence[Run]:
+    """The message runs whose input was accepted and never reached the thread, oldest first.
+
+    They are the ones newer than the run that wrote the thread's newest checkpoint: each run
+    gives the thread everything it is owed with its first checkpoint.
+    """
+    later = await runs.after(conversation, head.run if head is not None else None)
+    messages = [run for run in later if run.kind is RunKind.MESSAGE]
+    if protections.on(Protection.RECONCILE):
+        return messages
+    return [run for run in messages if run.status is RunStatus.RUNNING]
+
+
+async def work_left(
+    runs: Runs, conversation: str, head: Head | None, protections: Protections
+) -> bool:
+    """Whether there is anything to resume: a pending step, or an input that is still owed."""
+    if head is not None and head.next:
+        return True
+    return bool(await owed_messages(runs, conversation, head, protections))

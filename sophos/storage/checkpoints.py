@@ -1,0 +1,181 @@
+"""LangGraph's saver on a connection of its own, behind the write barrier. All of it is durable.
+
+The saver commits on the connection it holds, so it must not share ours: a row we rolled back
+would survive. And it does not order a task's writes before the checkpoint that supersedes them:
+killed between the two, finished tools run again. Awaiting the writes in flight before a
+checkpoint is put is the *write barrier*.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from sophos.storage.database import connect, storage_edge
+
+_BRANCH: Final = "branch:to:"
+_START: Final = "__start__"
+_TASKS: Final = "__pregel_tasks"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """A thread's newest checkpoint: whose it is and which nodes are pending on it.
+
+    `next` is right in the window where every task of a step has its writes and the step's
+    checkpoint is missing; LangGraph's `StateSnapshot.next` is empty there.
+    """
+
+    checkpoint_id: str
+    step: int
+    source: str
+    run: str | None
+    next: tuple[str, ...]
+
+
+class Observer(Protocol):
+    """Hears of one thread's writes and checkpoints, each after the disk has them."""
+
+    def writes_saved(self, writes: Sequence[tuple[str, Any]]) -> None: ...
+
+    def checkpoint_saving(self, step: int) -> None: ...
+
+    def checkpoint_saved(self, step: int, source: str) -> None: ...
+
+
+class Checkpoints(AsyncSqliteSaver):
+    """The saver that the graph is given."""
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path, *, barrier: bool) -> None:
+        super().__init__(connection)
+        self._path = path
+        self._barrier = barrier
+        self._in_flight: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
+        self._observers: dict[str, Observer] = {}
+
+    @contextmanager
+    def observed(self, thread: str, observer: Observer) -> Iterator[None]:
+        """Tell `observer` of the thread's writes and checkpoints for as long as this is open."""
+        self._observers[thread] = observer
+        try:
+            yield
+        finally:
+            del self._observers[thread]
+
+    async def head(self, thread: str) -> Head | None:
+        """The newest checkpoint of a thread; None if it has none."""
+        found = await self.aget_tuple({"configurable": {"thread_id": thread}})
+        if found is None:
+            return None
+        return Head(
+            checkpoint_id=found.checkpoint["id"],
+            step=found.metadata.get("step", 0),
+            source=found.metadata.get("source", "loop"),
+            run=found.metadata.get("run_id"),
+            next=pending_nodes(found),
+        )
+
+    async def history(self, thread: str) -> AsyncIterator[tuple[CheckpointTuple, tuple[str, ...]]]:
+        """Every checkpoint, oldest first, with its pending nodes.
+
+        Read on a connection of its own: the saver's lock is never held, so no run waits.
+        """
+        async with open_checkpoints(self._path, barrier=False) as reader:
+            newest_first = [found async for found in reader.alist(_config(thread))]
+        for found in reversed(newest_first):
+            yield found, pending_nodes(found)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        with storage_edge():
+            return await super().aget_tuple(config)
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        thread = config["configurable"]["thread_id"]
+        done = asyncio.get_running_loop().create_future()
+        self._in_flight[thread].add(done)
+        try:
+            with storage_edge():
+                await super().aput_writes(config, writes, task_id, task_path)
+        finally:
+            done.set_result(None)
+            self._in_flight[thread].discard(done)
+        if observer := self._observers.get(thread):
+            observer.writes_saved(writes)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        thread = config["configurable"]["thread_id"]
+        if self._barrier:
+            while waiting := self._in_flight[thread]:
+                await asyncio.wait(waiting)
+        observer = self._observers.get(thread)
+        if observer:
+            observer.checkpoint_saving(metadata["step"])
+        with storage_edge():
+            saved = await super().aput(config, checkpoint, metadata, new_versions)
+        if observer:
+            observer.checkpoint_saved(metadata["step"], metadata["source"])
+        return saved
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        await self.setup()
+        with storage_edge():
+            await super().adelete_thread(thread_id)
+        self._in_flight.pop(thread_id, None)
+
+
+def pending_nodes(found: CheckpointTuple) -> tuple[str, ...]:
+    """The nodes that are to run on this checkpoint, sorted; a saved, unapplied input is `__start__`.
+
+    A channel that starts a node is in `channel_values` until the step it started is saved.
+    """
+    values: Mapping[str, Any] = found.checkpoint["channel_values"]
+    nodes = {name.removeprefix(_BRANCH) for name in values if name.startswith(_BRANCH)}
+    nodes |= {send.node for send in values.get(_TASKS) or ()}
+    if _START in values:
+        nodes.add(_START)
+    return tuple(sorted(nodes))
+
+
+@asynccontextmanager
+async def open_checkpoints(path: Path, *, barrier: bool) -> AsyncIterator[Checkpoints]:
+    """Open the saver's connection to the file that `open_database` made."""
+    async with AsyncExitStack() as opened:
+        with storage_edge():
+            # The saver commits by itself and counts on the driver to begin its transactions.
+            connection = await opened.enter_async_context(connect(path, isolation_level="DEFERRED"))
+            # The saver reads rows by place and unpacks them.
+            connection.row_factory = None
+            saver = Checkpoints(connection, path, barrier=barrier)
+            await saver.setup()
+        yield saver
+
+
+def _config(thread: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread}}

@@ -1,0 +1,37 @@
+"""The record, opened: one file, ours and LangGraph's tables, each on its own connection."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sophos.protections import Protection, Protections
+from sophos.storage.checkpoints import Checkpoints, open_checkpoints
+from sophos.storage.conversations import Conversations
+from sophos.storage.database import open_database
+from sophos.storage.runs import Runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What survives, by table."""
+
+    conversations: Conversations
+    runs: Runs
+    checkpoints: Checkpoints
+
+
+@asynccontextmanager
+async def open_record(path: Path, *, owner: str, protections: Protections) -> AsyncIterator[Record]:
+    """Own and open the file. Raises StartupError, with nothing left open."""
+    single_owner = protections.on(Protection.SINGLE_OWNER)
+    barrier = protections.on(Protection.WRITE_BARRIER)
+    async with (
+        open_database(path, owner=owner, single_owner=single_owner) as database,
+        open_checkpoints(database.path, barrier=barrier) as checkpoints,
+    ):
+        yield Record(
+            conversations=Conversations(database), runs=Runs(database), checkpoints=checkpoints
+        )
