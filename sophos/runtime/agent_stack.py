@@ -37,7 +37,14 @@ async def open_agent(
             done_check=settings.protections.on(Protection.DONE_CHECK),
         )
     )
-    async with open_toolbox(settings) as tools:
+    async with open_toolbox(
+        config_dir=settings.config_dir,
+        memory_file=settings.memory_file_path,
+        environment=settings.child_environment,
+        tool_timeout=settings.tool_timeout,
+        result_limit=settings.tool_result_limit,
+        protections=settings.protections,
+    ) as tools:
         nodes = Nodes(
             model=model,
             num_ctx=settings.ollama_num_ctx,

@@ -183,7 +183,8 @@ def _prepare(path: Path) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.exists() and not file.is_file():
         raise StartupError(f"{path} is not a file. Set DATABASE_PATH to a file.")
-    if file.exists() and not os.access(file, os.R_OK | os.W_OK):
+    effective = os.access in os.supports_effective_ids
+    if file.exists() and not os.access(file, os.R_OK | os.W_OK, effective_ids=effective):
         raise StartupError(f"{path} cannot be written. {_PERMISSIONS}")
     return file
 

@@ -9,7 +9,6 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 import aiosqlite
 
@@ -40,7 +39,7 @@ def inspect(path: Path) -> None:
     log = path.with_name(path.name + "-wal")
     immutable = "" if log.exists() and log.stat().st_size else "&immutable=1"
     # Never open the file by any other way than SQLite's: closing it would drop SQLite's own locks.
-    uri = f"file:{quote(path.as_posix())}?mode=ro{immutable}"
+    uri = f"{path.as_uri()}?mode=ro{immutable}"
     with closing(sqlite3.connect(uri, uri=True)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -60,8 +59,8 @@ def inspect(path: Path) -> None:
 async def migrate(connection: aiosqlite.Connection) -> None:
     """Apply what is missing, each script in a transaction with its version number.
 
-    Takes the write lock even if nothing is missing, so that a file that cannot be written raises
-    sqlite3.Error now. On any exception close the connection: that rolls back.
+    Raises sqlite3.Error also if nothing is missing and the file cannot be written. On any exception
+    close the connection: that rolls back.
     """
     for number, script in enumerate(migrations(), start=1):
         await connection.execute_fetchall("BEGIN IMMEDIATE")
@@ -72,6 +71,11 @@ async def migrate(connection: aiosqlite.Connection) -> None:
             await connection.execute_fetchall(f"PRAGMA user_version = {number}")
             await connection.execute_fetchall(f"PRAGMA application_id = {APPLICATION_ID}")
         await connection.commit()
+    # SQLite opens a file without the right to write, and says so at the first write alone.
+    [(version,)] = await connection.execute_fetchall("PRAGMA user_version")
+    await connection.execute_fetchall("BEGIN IMMEDIATE")
+    await connection.execute_fetchall(f"PRAGMA user_version = {version}")
+    await connection.rollback()
 
 
 def statements(script: str) -> Iterator[str]:

@@ -1,5 +1,5 @@
 -- Conversations and runs. Ids are UUIDs; times are ISO-8601 UTC with milliseconds and sort as text.
--- The states and kinds repeat sophos/run.py; tests/integration/test_schema.py keeps them in step.
+-- The states and kinds repeat sophos/run.py; tests/integration/test_storage_schema.py keeps them in step.
 
 CREATE TABLE conversations (
     id            TEXT    NOT NULL PRIMARY KEY CHECK (length(id) = 36),
