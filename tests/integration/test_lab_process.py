@@ -189,7 +189,9 @@ def test_another_child_does_not_keep_the_pipe_open(tmp_path: Path) -> None:
     first, second = child(tmp_path, name="first"), child(tmp_path, name="second")
     first.start()
     second.start()
-    first._close_pipe()
+    pipe = first._started().stdin
+    assert pipe is not None
+    pipe.close()
     assert first.wait() == 0
     assert second.is_alive
     second.kill()
