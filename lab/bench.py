@@ -83,8 +83,7 @@ class Bench:
     @property
     def client(self) -> Client:
         """An HTTP client of `sophos`, wherever it is after a restart; starts it the first time."""
-        if self.sophos.state == "not started":
-            self.sophos.start()
+        self._serve()
         return self._client
 
     @cached_property
@@ -98,13 +97,11 @@ class Bench:
     def up(self) -> Self:
         """Start whatever has not been started yet, side by side."""
         neighbours = [self._site_process, *([self._model_process] if self.is_scripted else [])]
-        waiting = [process for process in neighbours if process.state == "not started"]
-        for process in waiting:
-            process.launch()
-        for process in reversed(waiting):
-            process.wait_ready()
-        if self.sophos.state == "not started":
-            self.sophos.start()
+        for process in neighbours:
+            if process.state == "not started":
+                process.launch()
+        self._serve()
+        _ = self.site
         return self
 
     def close(self) -> None:
@@ -112,6 +109,11 @@ class Bench:
         with ExitStack() as stack:
             for process in self._processes:
                 stack.callback(process.end)
+
+    def _serve(self) -> None:
+        # Ready once, it is the lesson's to start again: a killed server must stay dead.
+        if not self.sophos.process.ready:
+            self.sophos.start()
 
     @cached_property
     def _client(self) -> Client:

@@ -35,8 +35,10 @@ class Neighbour(Process):
     @property
     def url(self) -> str:
         """Starts it on first use; while it is down, where it was and will be."""
-        if self.state == "not started":
-            self.start()
+        if not self._url:
+            if not self.is_alive:
+                self.launch()
+            self.wait_ready()
         return self._url
 
     def launch(self) -> None:
