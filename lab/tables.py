@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -21,6 +22,7 @@ from lab.roles import connections, members
 from lab.snapshot import Read, snapshot
 from lab.stream import StreamEvent
 from lab.thread import Thread, read_thread
+from lab.witness import read_visits
 from lab.workspace import Workspace
 
 _CONVERSATIONS: Final = """
@@ -41,12 +43,12 @@ class Tables:
     def __init__(
         self,
         workspace: Workspace,
-        seen: Mapping[str, Sequence[StreamEvent]],
-        visits: Callable[[], list[dict[str, Any]]],
+        shown: Callable[[str], Sequence[StreamEvent]],
+        ledger: Path,
     ) -> None:
         self._workspace = workspace
-        self._seen = seen
-        self._visits = visits
+        self._shown = shown
+        self._ledger = ledger
         self._names = Names()
 
     def conversations(self, *, raw: bool = False) -> pd.DataFrame:
@@ -110,15 +112,14 @@ class Tables:
 
     def visits(self, *, raw: bool = False) -> pd.DataFrame:
         """What the web site was asked for, in the order of the requests."""
-        return _frame(self._visits(), ["path", "visitor"], ["at"] if raw else [])
+        rows = read_visits(self._ledger)
+        return _frame(rows, ["path", "query", "status"], ["user_agent", "at"] if raw else [])
 
     def events(self, run: str, *, raw: bool = False) -> pd.DataFrame:
         """What this bench's client was shown of a run; tokens that follow one another are one row."""
         with snapshot(self._workspace.database) as read:
             self._name_all(read)
-        seen = [
-            event for event in self._seen.get(self._names.identity(run), ()) if event.name != "ping"
-        ]
+        seen = self._shown(self._names.identity(run))
         if raw:
             every = [{"id": event.id, "event": event.name, "data": event.data} for event in seen]
             return _frame(every, ["id", "event", "data"])

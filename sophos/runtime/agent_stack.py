@@ -14,11 +14,10 @@ from sophos.agent.model import Model, ModelOptions
 from sophos.agent.nodes import Nodes
 from sophos.failpoints import Failpoints
 from sophos.protections import Protection
+from sophos.runtime.configuration import PROMPT_FILE
 from sophos.settings import Settings
 from sophos.storage.checkpoints import Checkpoints
 from sophos.tools.toolbox import open_toolbox
-
-PROMPT_FILE = "system.md"
 
 
 @asynccontextmanager
@@ -37,7 +36,14 @@ async def open_agent(
             done_check=settings.protections.on(Protection.DONE_CHECK),
         )
     )
-    async with open_toolbox(settings) as tools:
+    async with open_toolbox(
+        config_dir=settings.config_dir,
+        memory_file=settings.memory_file_path,
+        environment=settings.child_environment,
+        tool_timeout=settings.tool_timeout,
+        result_limit=settings.tool_result_limit,
+        protections=settings.protections,
+    ) as tools:
         nodes = Nodes(
             model=model,
             num_ctx=settings.ollama_num_ctx,

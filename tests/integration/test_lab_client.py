@@ -132,7 +132,7 @@ def test_a_stream_ends_with_its_runs_outcome(server: Server, client: Client) -> 
     stream = client.stream(CONVERSATION)
     assert [event.name for event in stream] == ["token", "end"]
     assert (stream.outcome, stream.closed_by) == ("completed", "end")
-    assert [event.name for event in client.seen[RUN]] == ["token", "end"]
+    assert [event.name for event in client.shown(RUN)] == ["token", "end"]
 
 
 def test_a_stream_of_a_server_that_dies_stops_without_an_outcome(
@@ -225,3 +225,22 @@ def test_text_folds_the_tokens_of_each_message_and_keeps_reasoning_apart() -> No
 def test_text_forgets_what_a_resume_has_superseded() -> None:
     events = [told(1, "kept"), told(3, "half", message="m2"), resume(3)]
     assert text([*events, told(3, "whole", message="m3")]).answer == "kept\n\nwhole"
+
+
+def test_what_comes_back_after_a_reconnect_counts_as_shown_once(
+    server: Server, client: Client
+) -> None:
+    server.answers = [stream_of(token(1, "a"), token(2, "b")), whole(token(1), token(2), end(3))]
+    assert len(list(client.stream(CONVERSATION))) == 2
+    assert len(list(client.stream(CONVERSATION))) == 3
+    assert numbers(iter(client.shown(RUN))) == [1, 2, 3]
+    assert client.text(RUN).answer == "ab"
+
+
+def test_waiting_is_bounded_however_often_the_stream_is_closed(
+    server: Server, client: Client
+) -> None:
+    running = answer("200 OK", {"id": RUN, "conversation": CONVERSATION, "status": "running"})
+    server.answers = [running, whole(token(1))]
+    with pytest.raises(ApiError, match="still works after 0 s"):
+        client.wait(RUN, seconds=0)

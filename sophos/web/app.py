@@ -1,0 +1,54 @@
+"""The application: its routes, its guards and its error handlers, around one runtime."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+
+from sophos.settings import Settings
+from sophos.web import chat, conversations, health, pages, problems, runs
+from sophos.web.guards import Guards
+from sophos.web.render import Renderer
+
+if TYPE_CHECKING:
+    # For its name alone: the module imports LangGraph, and healthz answers before that is done.
+    from sophos.runtime.service import Runtime
+
+
+class Application(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """FastAPI adds a 422 wherever there is a parameter. Ours answer 400, and say so."""
+        if self.openapi_schema is None:
+            description = super().openapi()
+            for methods in description["paths"].values():
+                for operation in methods.values():
+                    answer = operation["responses"].get("422", {})
+                    if "HTTPValidationError" in str(answer):
+                        del operation["responses"]["422"]
+            for schema in ("HTTPValidationError", "ValidationError"):
+                description["components"]["schemas"].pop(schema, None)
+        return super().openapi()
+
+
+def create_app(settings: Settings, boot_id: str, runtime: asyncio.Future[Runtime]) -> FastAPI:
+    """The application for `runtime`, which may still be on its way: only healthz does not wait."""
+    app = Application(
+        title="Sophos",
+        version=version("sophos"),
+        docs_url=None,  # FastAPI's pages load scripts from elsewhere; ours is /docs in `pages`
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    app.state.boot_id = boot_id
+    app.state.runtime = runtime
+    app.state.renderer = Renderer()
+    app.add_middleware(Guards, allowed_hosts=settings.allowed_hosts, token=settings.token)
+    for module in (health, chat, conversations, runs):
+        app.include_router(module.router)
+    pages.install(app)
+    problems.install(app)
+    return app
