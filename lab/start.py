@@ -26,10 +26,10 @@ from lab.surroundings import PORT, is_free, model, ollama_asked_for, port_number
 FIRST_START_WITHIN = 120.0  # seconds for another start of the same checkout to come up
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], environment: Environment | None = None) -> int:
     """Start everything, say where it is, and wait. Ctrl-C ends it, and leaves nothing behind."""
     options = _options(arguments)
-    environment = here()
+    environment = environment or here()
     for number in _endings():
         signal.signal(number, _end)
     try:
