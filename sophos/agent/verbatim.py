@@ -33,7 +33,7 @@ class VerbatimChat(ChatOllama):
 
     async def close(self) -> None:
         """Close the connections to the model server."""
-        await self._async_client.close()
+        await self._async_client.close()  # type: ignore[no-untyped-call]
 
 
 def verbatim(call: Mapping[str, Any]) -> dict[str, Any]:

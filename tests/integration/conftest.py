@@ -2,10 +2,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from runtime_parts import House, furnish
 
 from lab.bench import Bench
 from lab.witness import ScriptedModel
-from runtime_parts import House, furnish
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from toolboxes import configure, facts_with, small
+
 from lab.witness import ScriptedModel
 from sophos.events import ChatError, End, Sent, Token, Trace, TraceEvent
 from sophos.run import Run, RunStatus
@@ -22,7 +24,6 @@ from sophos.runtime.answers import Started
 from sophos.runtime.lifecycle import open_runtime
 from sophos.runtime.service import Runtime
 from sophos.settings import Settings
-from toolboxes import configure, facts_with, small
 
 LIMIT: Final = 60.0  # seconds for a scenario; only a hang is that long
 
@@ -44,12 +45,12 @@ class House:
         return self.folder / "journal.jsonl"
 
     @property
-    def effects(self) -> list[Any]:
+    def effects(self) -> list[str]:
         """The tools whose effect happened, in order."""
-        return facts_with(self.journal, "done")
+        return [str(name) for name in facts_with(self.journal, "done")]
 
     def settings(self, **changes: Any) -> Settings:
-        values = {
+        values: dict[str, Any] = {
             "database_path": self.database,
             "memory_file_path": self.folder / "memory.jsonl",
             "config_dir": self.folder,

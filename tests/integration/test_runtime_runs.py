@@ -6,8 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-
-from lab.model.script import call, say
 from runtime_parts import (
     House,
     answer,
@@ -20,6 +18,8 @@ from runtime_parts import (
     watch,
 )
 from runtime_parts import say as send
+
+from lab.model.script import call, say
 from sophos.errors import NotFound, RunNotResumable, SessionInProgress
 from sophos.events import End, Token, Trace, TraceEvent
 from sophos.run import RunStatus
@@ -37,7 +37,13 @@ def test_a_turn_with_two_calls_is_told_and_recorded_the_same(house: House) -> No
                 f"{started.run}:{n}" for n in range(1, len(events) + 1)
             ]
             record = await told(runtime, started.conversation)
-            assert [role for role, _ in record] == ["user", "assistant", "tool", "tool", "assistant"]
+            assert [role for role, _ in record] == [
+                "user",
+                "assistant",
+                "tool",
+                "tool",
+                "assistant",
+            ]
             assert answer(events).endswith("Both are done.")
             assert record[-1][1] == "Both are done."
             assert ending(events) == "completed"
@@ -127,9 +133,7 @@ def test_two_starts_at_once_on_one_conversation_give_one_run(house: House) -> No
 def test_twenty_conversations_at_once_do_not_mix(house: House) -> None:
     async def work() -> None:
         async with house.open() as runtime:
-            started = await asyncio.gather(
-                *(send(runtime, f"Say number {n}!") for n in range(20))
-            )
+            started = await asyncio.gather(*(send(runtime, f"Say number {n}!") for n in range(20)))
             runs = await asyncio.gather(*(outcome(runtime, one) for one in started))
             assert {run.status for run in runs} == {RunStatus.COMPLETED}
             for n, one in enumerate(started):
