@@ -26,22 +26,29 @@ from sophos.errors import (
 from sophos.events import Gap, Sent
 from sophos.run import Run, RunKind, RunStatus
 from sophos.runtime.answers import ConversationView, Page, Readiness, Started
-from sophos.runtime.service import Runtime
-from sophos.settings import Settings
 from sophos.testing.thread import LiveRun, Script, ScriptedThread, outcome_of
 
 _RUN: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class ScriptedRuntime(Runtime):
-    """The facade in memory. Each run plays the next of `scripts`; the last is played again."""
+class ScriptedRuntime:
+    """The facade in memory. Each run plays the next of `scripts`; the last is played again.
 
-    def __init__(self, *scripts: Script, boot_id: str = "scripted", ready: bool = True) -> None:
-        self.settings, self.boot_id, self.ready = Settings(), boot_id, ready
-        self.scripts: list[Script] = list(scripts) or [[]]
+    `after` is the runtime of the process before: its record and its scripts go on here.
+    """
+
+    def __init__(
+        self,
+        *scripts: Script,
+        boot_id: str = "scripted",
+        ready: bool = True,
+        after: ScriptedRuntime | None = None,
+    ) -> None:
+        self.boot_id, self.ready = boot_id, ready
+        self.scripts: list[Script] = list(scripts) or (after.scripts if after else [[]])
         self.viewers = 0
-        self._threads: dict[str, ScriptedThread] = {}
+        self.threads: dict[str, ScriptedThread] = dict(after.threads) if after else {}
         self._keys: dict[str, tuple[object, Started]] = {}
         self._last_ids: dict[str, str | None] = {}
         self._changed = asyncio.Event()
@@ -78,7 +85,7 @@ class ScriptedRuntime(Runtime):
 
     async def conversations(self, *, limit: int, before: str | None) -> Page:
         newest = sorted(
-            self._threads.values(), key=lambda thread: thread.conversation.updated_at, reverse=True
+            self.threads.values(), key=lambda thread: thread.conversation.updated_at, reverse=True
         )
         ids = [thread.conversation.id for thread in newest]
         if before is not None and before not in ids:
@@ -101,7 +108,7 @@ class ScriptedRuntime(Runtime):
     async def delete_conversation(self, conversation: str) -> None:
         if self._find(conversation).live is not None:
             raise SessionInProgress(conversation=conversation)
-        del self._threads[conversation]
+        del self.threads[conversation]
 
     async def runs(self, conversation: str) -> Sequence[Run]:
         return tuple(self._find(conversation).runs)
@@ -118,7 +125,7 @@ class ScriptedRuntime(Runtime):
 
     async def drain(self) -> None:
         self._draining = True
-        for thread in self._threads.values():
+        for thread in self.threads.values():
             if thread.live is not None:
                 self._end(thread, RunStatus.INTERRUPTED)
 
@@ -151,7 +158,7 @@ class ScriptedRuntime(Runtime):
             raise SessionInProgress(conversation=conversation, run=thread.live.id)
         if kind is RunKind.RESUME and thread.runs[-1].status is RunStatus.COMPLETED:
             raise RunNotResumable(conversation=conversation)
-        self._threads[thread.conversation.id] = thread
+        self.threads[thread.conversation.id] = thread
         script = self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]
         run = thread.begin(kind, text, script, self.boot_id, now)
         started = Started(conversation=run.conversation_id, run=run.id)
@@ -194,12 +201,12 @@ class ScriptedRuntime(Runtime):
             self._wake()
 
     def _find(self, conversation: str) -> ScriptedThread:
-        if conversation not in self._threads:
+        if conversation not in self.threads:
             raise NotFound(conversation=conversation)
-        return self._threads[conversation]
+        return self.threads[conversation]
 
     def _find_run(self, run: str) -> tuple[ScriptedThread, Run]:
-        for thread in self._threads.values():
+        for thread in self.threads.values():
             for row in thread.runs:
                 if row.id == run:
                     return thread, row

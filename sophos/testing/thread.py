@@ -170,7 +170,7 @@ def outcome_of(run: Run) -> End | ChatError:
 def _answer(live: LiveRun) -> Message:
     tokens = [line for line in live.step if isinstance(line, Token)]
     calls = [
-        ToolCall(id=line.details["id"], name=line.details["name"], args=line.details["args"])
+        ToolCall(id=line.details["id"], name=line.event_name, args=line.details["args"])
         for line in live.step
         if isinstance(line, Trace) and line.event is TraceEvent.CALL
     ]

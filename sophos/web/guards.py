@@ -57,9 +57,9 @@ class Guards:
         try:
             receive = await self._admit(scope, receive)
         except SophosError as error:
-            # Refused perhaps with the body unread: the connection cannot be used again.
-            response = problem(error, {"Connection": "close"})
-            await response(scope, receive, guarded_send)
+            # What is still to come of the body is thrown away as it comes. Closing the connection
+            # under a sender would take the answer from it.
+            await problem(error)(scope, receive, guarded_send)
         else:
             await self._app(scope, receive, guarded_send)
 

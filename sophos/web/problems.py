@@ -33,7 +33,6 @@ from sophos.errors import (
     Unauthorised,
     UnsupportedMediaType,
 )
-from sophos.web.schemas import ErrorBody
 
 RETRY_AFTER: Final = 2  # seconds; about what a restart takes
 Responses = dict[int | str, dict[str, Any]]
@@ -64,6 +63,14 @@ STATUS: Final[Mapping[type[SophosError], HTTPStatus]] = {
     SophosError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 """A class that is not listed takes the status of the nearest class above it that is."""
+
+
+def schema(name: str) -> dict[str, str]:
+    """A schema of the OpenAPI description by its name.
+
+    FastAPI's `model` would build a validator for each status of each route.
+    """
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def status_of(error: type[SophosError]) -> HTTPStatus:
@@ -98,8 +105,9 @@ def described(*errors: type[SophosError]) -> Responses:
     texts: dict[HTTPStatus, list[str]] = {}
     for error in (*always, *errors):
         texts.setdefault(status_of(error), []).append(f"`{error.code}`: {error().message}")
+    content = {"application/json": {"schema": schema("ErrorBody")}}
     return {
-        int(status): {"model": ErrorBody, "description": "\n\n".join(texts[status])}
+        int(status): {"description": "\n\n".join(texts[status]), "content": content}
         for status in sorted(texts)
     }
 
