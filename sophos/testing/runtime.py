@@ -20,6 +20,7 @@ from sophos.errors import (
     NotFound,
     RunNotActive,
     RunNotResumable,
+    RunWaiting,
     SessionInProgress,
     ShuttingDown,
 )
@@ -65,9 +66,12 @@ class ScriptedRuntime:
 
     async def cancel(self, run: str) -> Run:
         thread, row = self._find_run(run)
-        if thread.live is None or thread.live.id != run:
+        if thread.active is None or thread.active.id != run:
             raise RunNotActive(run=run)
-        self._end(thread, RunStatus.CANCELLED)
+        if thread.live is None:
+            thread.runs[-1] = replace(row, status=RunStatus.CANCELLED)
+        else:
+            self._end(thread, RunStatus.CANCELLED)
         return replace(row, cancel_requested_at=self._now())
 
     async def subscribe(
@@ -97,17 +101,17 @@ class ScriptedRuntime:
 
     async def conversation(self, conversation: str) -> ConversationView:
         thread = self._find(conversation)
+        active = thread.active
         return ConversationView(
             conversation=thread.conversation,
             messages=tuple(thread.messages),
-            resumable=thread.live is None and thread.runs[-1].status is not RunStatus.COMPLETED,
-            active_run=thread.live.id if thread.live else None,
+            resumable=active is None and thread.runs[-1].status is not RunStatus.COMPLETED,
+            active_run=active.id if active else None,
             pending_decision=None,
         )
 
     async def delete_conversation(self, conversation: str) -> None:
-        if self._find(conversation).live is not None:
-            raise SessionInProgress(conversation=conversation)
+        _refuse_active(self._find(conversation))
         del self.threads[conversation]
 
     async def runs(self, conversation: str) -> Sequence[Run]:
@@ -154,8 +158,7 @@ class ScriptedRuntime:
             raise ShuttingDown
         now = self._now()
         thread = self._find(conversation) if conversation else ScriptedThread(text or "", now)
-        if thread.live is not None:
-            raise SessionInProgress(conversation=conversation, run=thread.live.id)
+        _refuse_active(thread)
         if kind is RunKind.RESUME and thread.runs[-1].status is RunStatus.COMPLETED:
             raise RunNotResumable(conversation=conversation)
         self.threads[thread.conversation.id] = thread
@@ -216,6 +219,12 @@ class ScriptedRuntime:
         self._ticks += 1
         moment = _EPOCH + timedelta(seconds=self._ticks)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _refuse_active(thread: ScriptedThread) -> None:
+    if (active := thread.active) is not None:
+        refusal = RunWaiting if active.status is RunStatus.WAITING else SessionInProgress
+        raise refusal(conversation=active.conversation_id, run=active.id)
 
 
 async def _once(sent: Sent) -> AsyncIterator[Sent]:

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
 
 from sophos.settings import Settings
 from sophos.web import chat, conversations, health, pages, problems, runs
@@ -15,6 +16,7 @@ from sophos.web.opened import Runtime
 from sophos.web.render import Renderer
 from sophos.web.schemas import ErrorBody
 
+ROUTERS: Final = [module.router for module in (health, chat, conversations, runs, pages)]
 _SCHEMA: Final = "#/components/schemas/{model}"
 
 
@@ -50,8 +52,9 @@ def create_app(settings: Settings, boot_id: str, runtime: asyncio.Future[Runtime
     app.state.runtime = runtime
     app.state.renderer = Renderer()
     app.add_middleware(Guards, allowed_hosts=settings.allowed_hosts, token=settings.token)
-    for module in (health, chat, conversations, runs):
-        app.include_router(module.router)
-    pages.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.state.routes = [route for router in ROUTERS for route in router.routes]
+    app.mount("/static", StaticFiles(directory=pages.STATIC))
     problems.install(app)
     return app

@@ -7,21 +7,15 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, HTMLResponse
-from fastapi.staticfiles import StaticFiles
 
 STATIC: Final = Path(__file__).parent / "static"
 
 router = APIRouter(include_in_schema=False)
 
 
-def install(app: FastAPI) -> None:
-    app.include_router(router)
-    app.mount("/static", StaticFiles(directory=STATIC))
-
-
-@router.get("/")
+@router.api_route("/", methods=["GET", "HEAD"])
 async def index() -> FileResponse:
     return FileResponse(STATIC / "index.html")
 

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from sophos.errors import (
     BadRequest,
@@ -136,15 +137,23 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     return problem(BadRequest(f"{text}. Compare the request with /openapi.json."))
 
 
-async def _http_error(_: Request, error: Exception) -> JSONResponse:
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.NOT_FOUND:
         return problem(
             NotFound("There is nothing at this address. /openapi.json lists the routes.")
         )
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return problem(MethodNotAllowed(), error.headers)
+        return problem(MethodNotAllowed(), {"Allow": ", ".join(_methods(request))})
     return problem(BadRequest(), error.headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """Every method of the address. Each route of FastAPI knows its own alone."""
+    paths: list[Any] = request.app.state.routes
+    matching = [route for route in paths if route.matches(request.scope)[0] is not Match.NONE]
+    # What no route matches and still exists is a file.
+    return sorted({method for route in matching for method in route.methods}) or ["GET", "HEAD"]
 
 
 async def _unforeseen(_: Request, __: Exception) -> JSONResponse:

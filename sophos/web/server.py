@@ -114,8 +114,8 @@ class Service:
             runtime = await asyncio.shield(self._runtime)
             readiness = await runtime.readiness()
             if not readiness.ready:
-                checks = {f"check_{name}": text for name, text in readiness.checks.items()}
-                logger.warning("Not ready: a run fails until this is mended.", extra=checks)
+                told = {f"check_{name}": text for name, text in readiness.checks.items()}
+                logger.warning("Not ready: a run fails until this is mended.", extra=told)
 
     def _facts(self) -> dict[str, str | int]:
         return {

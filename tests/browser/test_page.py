@@ -12,7 +12,7 @@ from served import run, say, served, trace
 from sophos.errors import ModelUnreachable
 from sophos.events import TraceEvent
 from sophos.testing.runtime import ScriptedRuntime
-from sophos.testing.thread import HOLD, Line
+from sophos.testing.thread import DECISION, HOLD, Line
 
 HOSTILE = (
     "<script>document.title='owned'</script><img src=http://evil.example/a.png onerror=alert(1)>"
@@ -110,6 +110,21 @@ def test_a_run_can_be_stopped() -> None:
             await page.get_by_role("button", name="Stop").click()
             await expect(page.locator("header #status")).to_have_text("cancelled")
             await expect(page.get_by_role("button", name="Resume")).to_be_visible()
+
+    run(scenario())
+
+
+def test_a_run_that_waits_is_not_watched_and_can_be_stopped() -> None:
+    async def scenario() -> None:
+        async with opened(ScriptedRuntime([say("may I?"), DECISION])) as (page, _, seen):
+            await send(page, "Hi")
+            await expect(page.get_by_role("alert")).to_contain_text("waits for a decision")
+            await page.reload()
+            await expect(page.get_by_role("alert")).to_contain_text("waits for a decision")
+            watched = [url for url in seen.requests if "/api/chat?" in url]
+            assert len(watched) <= 1
+            await page.get_by_role("button", name="Stop").click()
+            await expect(page.locator("header #status")).to_have_text("cancelled")
 
     run(scenario())
 

@@ -10,7 +10,7 @@ from served import UNKNOWN, asked, run, say
 from sophos.conversation import MESSAGE_LIMIT
 from sophos.errors import AgentFailure
 from sophos.testing.runtime import ScriptedRuntime
-from sophos.testing.thread import HOLD
+from sophos.testing.thread import DECISION, HOLD
 
 
 def test_a_message_is_accepted_with_the_address_of_its_run() -> None:
@@ -171,6 +171,19 @@ def test_what_is_in_the_way_of_a_run_is_named() -> None:
             error = answer.json()["error"]
             assert (answer.status_code, error["code"]) == (409, "SESSION_IN_PROGRESS")
             assert (error["conversation"], error["run"]) == tuple(started.values())
+
+    run(scenario())
+
+
+def test_a_run_that_waits_for_a_decision_is_in_the_way_until_it_is_cancelled() -> None:
+    async def scenario() -> None:
+        async with asked(ScriptedRuntime([DECISION], [say("done")])) as site:
+            started = await site.start()
+            again = {"message": "b", "conversation": started["conversation"]}
+            answer = await site.http.post("/api/chat", json=again)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (409, "RUN_WAITING")
+            await site.http.post(f"/api/runs/{started['run']}/cancel")
+            assert (await site.http.post("/api/chat", json=again)).status_code == 202
 
     run(scenario())
 

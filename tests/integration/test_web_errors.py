@@ -55,6 +55,17 @@ def test_what_is_not_there_is_told_in_the_one_shape(
     run(scenario())
 
 
+def test_a_refused_method_is_told_every_method_of_the_address() -> None:
+    async def scenario() -> None:
+        async with asked() as site:
+            assert (await site.http.put("/api/chat")).headers["allow"] == "GET, POST"
+            path = f"/api/conversations/{UNKNOWN}"
+            assert (await site.http.patch(path)).headers["allow"] == "DELETE, GET"
+            assert (await site.http.options(f"{path}/runs")).headers["allow"] == "GET"
+
+    run(scenario())
+
+
 def test_an_error_nobody_foresaw_is_told_without_its_trace() -> None:
     async def scenario() -> None:
         async with asked(Broken(RuntimeError("at /secret/path"))) as site:

@@ -18,12 +18,13 @@ const scroller = $("scroller");
 
 let id; // the conversation shown, null for a new one, undefined before the first `open`
 let turn = 0; // grows whenever another view is wanted: answers that belong to an older one are dropped
-let run = null; // the run being watched
-let source = null;
+let run = null; // the run that is not over: working, or waiting for a decision
+let source = null; // its stream, while it is watched
 let resumable = false;
 let busy = false; // a request that starts a run is on its way
 let attempt = null; // the last one without an answer: sent again, it carries the same key
-let shown = null; // status and time of the newest run shown
+let shown = null; // status and time of what is shown, to see that another tab has moved it on
+let listed = ""; // the list as it was drawn
 let pages = 1;
 let wait = FIRST_WAIT;
 let recovering = false;
@@ -45,6 +46,8 @@ function say(place, text) {
 }
 
 function update() {
+  // A button that goes away would take the focus with it.
+  if (run === null && [$("stop"), $("resume")].includes(document.activeElement)) box.focus();
   $("send").disabled = busy || run !== null;
   $("send").hidden = run !== null;
   $("stop").hidden = run === null;
@@ -73,6 +76,7 @@ async function open(wanted) {
   }
   if (location.hash.slice(1) !== (id ?? "")) history.pushState(null, "", id ? `#${id}` : "/");
   if (id === null) {
+    say("problem", "");
     $("record").replaceChildren(welcomeElement());
     update();
     return;
@@ -89,6 +93,7 @@ function blank() {
   run = null;
   resumable = false;
   shown = null;
+  listed = "";
   live.clear();
   $("record").replaceChildren();
   $("title").textContent = id ? "" : "New conversation";
@@ -114,11 +119,12 @@ function show(view, newest, mine) {
   live.clear();
   run = active;
   resumable = view.resumable;
-  shown = newest ? { run: newest.id, status: newest.status } : null;
+  shown = { status: newest?.status, updated: view.conversation.updated_at };
   $("status").replaceChildren(...(newest ? [statusElement(newest.status)] : []));
   say("problem", outcomeText(newest));
   if (active === null) wait = FIRST_WAIT;
-  else follow(active, newest, settled, mine);
+  // A run that waits says nothing more: its decision is a run of its own.
+  else if (newest?.status !== "waiting") follow(active, newest, settled, mine);
   update();
   if (bottom) toBottom();
 }
@@ -136,29 +142,33 @@ function follow(active, newest, settled, mine) {
   }
   const current = (then) => (data) => mine === turn && then(data);
   source = watch(id, active, {
-    token: current((token) => live.token(token)),
-    trace: current((trace) => live.trace(trace)),
-    gap: current(() => open(id)),
+    token: current((token) => heard(() => live.token(token))),
+    trace: current((trace) => heard(() => live.trace(trace))),
+    gap: current(() => recover("Something was missed. Reading the record again …")),
     over: current((outcome) => {
       $("announcer").textContent = `Run ${outcome}.`;
       open(id);
       refresh();
     }),
-    connected: current(() => {
-      wait = FIRST_WAIT;
-      say("connection", "");
-    }),
+    connected: current(() => say("connection", "")),
     reconnecting: current(() => say("connection", "The connection was lost. Trying again …")),
     closed: current(() => recover()),
   });
 }
 
-// The server is gone, or refuses the stream: wait until it lives, then read the record again.
-async function recover() {
+function heard(then) {
+  wait = FIRST_WAIT;
+  then();
+}
+
+// The server is gone, or has nothing to stream: wait until it lives, then read the record again.
+// Each time takes longer, until something is heard: a page must not ask in a tight loop.
+async function recover(why = "The server does not answer. Trying again …") {
+  leave();
   if (recovering) return;
   recovering = true;
   do {
-    say("connection", "The server does not answer. Trying again …");
+    say("connection", why);
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(wait * 2, LONGEST_WAIT);
   } while (!(await api.isAlive()));
@@ -213,15 +223,24 @@ async function refresh() {
       found.push(...answer.conversations);
       next = answer.next;
     }
-    $("list").replaceChildren(...found.map((conversation) => listItem(conversation, id)));
+    draw(found);
     $("older").hidden = next === null;
     const mine = found.find((conversation) => conversation.id === id);
-    // Another tab has moved this conversation on.
-    if (mine && shown && run === null && !busy && mine.status !== shown.status) open(id);
+    const same = mine?.status === shown?.status && mine?.updated_at === shown?.updated;
+    if (mine && shown && !same && source === null && !busy) open(id);
   } catch (error) {
     if (error instanceof api.NoAnswer) recover();
     else say("connection", `${error.code}: ${error.message}`);
   }
+}
+
+function draw(found) {
+  const now = JSON.stringify([id, found]);
+  if (now === listed) return;
+  listed = now;
+  const focused = $("list").contains(document.activeElement) ? document.activeElement.hash : null;
+  $("list").replaceChildren(...found.map((conversation) => listItem(conversation, id)));
+  if (focused) $("list").querySelector(`a[href="${focused}"]`)?.focus();
 }
 
 async function stop() {
@@ -229,6 +248,8 @@ async function stop() {
   $("stop").disabled = true;
   try {
     await api.cancel(asked);
+    // A run that only waited has no stream to tell its end.
+    if (mine === turn && source === null) open(id);
   } catch (error) {
     // Not active: it ended first, and the stream tells how.
     if (mine === turn && error.code !== "RUN_NOT_ACTIVE") report(error);
