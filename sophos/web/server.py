@@ -110,12 +110,17 @@ class Service:
             self._server.should_exit = True
 
     async def _report(self) -> None:
-        with suppress(SophosError):
-            runtime = await asyncio.shield(self._runtime)
-            readiness = await runtime.readiness()
-            if not readiness.ready:
-                told = {f"check_{name}": text for name, text in readiness.checks.items()}
-                logger.warning("Not ready: a run fails until this is mended.", extra=told)
+        try:
+            readiness = await (await asyncio.shield(self._runtime)).readiness()
+        except ShuttingDown:
+            return
+        except Exception:
+            # A courtesy must not end the server: whoever asks readyz gets the error as well.
+            logger.exception("Readiness could not be told.")
+            return
+        if not readiness.ready:
+            checks = {f"check_{name}": text for name, text in readiness.checks.items()}
+            logger.warning("Not ready: a run fails until this is mended.", extra=checks)
 
     def _facts(self) -> dict[str, str | int]:
         return {

@@ -3,10 +3,10 @@
 
 import * as api from "./api.js";
 import { Live } from "./live.js";
+import { Sidebar } from "./sidebar.js";
 import { watch } from "./stream.js";
-import { listItem, messageElement, statusElement, welcomeElement } from "./view.js";
+import { messageElement, statusElement, welcomeElement } from "./view.js";
 
-const LIST_INTERVAL = 5000; // milliseconds between two looks at the list
 const FIRST_WAIT = 500; // milliseconds before the server is asked again; doubled each time
 const LONGEST_WAIT = 8000;
 const AT_BOTTOM = 40; // pixels that still count as the bottom
@@ -24,8 +24,6 @@ let resumable = false;
 let busy = false; // a request that starts a run is on its way
 let attempt = null; // the last one without an answer: sent again, it carries the same key
 let shown = null; // status and time of what is shown, to see that another tab has moved it on
-let listed = ""; // the list as it was drawn
-let pages = 1;
 let wait = FIRST_WAIT;
 let recovering = false;
 const drafts = new Map();
@@ -36,6 +34,19 @@ const live = new Live(
   () => (stuck = isAtBottom()),
   () => stuck && toBottom(),
 );
+
+const sidebar = new Sidebar($("list"), $("older"), {
+  current: () => id,
+  found: (rows) => {
+    const mine = rows.find((row) => row.id === id);
+    const same = mine?.status === shown?.status && mine?.updated_at === shown?.updated;
+    if (mine && shown && !same && source === null && !busy) open(id);
+  },
+  failed: (error) => {
+    if (error instanceof api.NoAnswer) recover();
+    else say("connection", `${error.code}: ${error.message}`);
+  },
+});
 
 const isAtBottom = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < AT_BOTTOM;
 const toBottom = () => (scroller.scrollTop = scroller.scrollHeight);
@@ -93,17 +104,13 @@ function blank() {
   run = null;
   resumable = false;
   shown = null;
-  listed = "";
   live.clear();
   $("record").replaceChildren();
   $("title").textContent = id ? "" : "New conversation";
   $("status").replaceChildren();
   document.title = "Sophos";
   say("problem", "");
-  for (const link of $("list").querySelectorAll("a")) {
-    if (link.hash.slice(1) === id) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+  sidebar.mark();
 }
 
 function show(view, newest, mine) {
@@ -148,7 +155,7 @@ function follow(active, newest, settled, mine) {
     over: current((outcome) => {
       $("announcer").textContent = `Run ${outcome}.`;
       open(id);
-      refresh();
+      sidebar.refresh();
     }),
     connected: current(() => say("connection", "")),
     reconnecting: current(() => say("connection", "The connection was lost. Trying again …")),
@@ -174,7 +181,7 @@ async function recover(why = "The server does not answer. Trying again …") {
   } while (!(await api.isAlive()));
   recovering = false;
   say("connection", "");
-  refresh();
+  sidebar.refresh();
   open(id);
 }
 
@@ -200,7 +207,7 @@ async function start(text) {
       say("problem", "");
       await open(started.conversation);
     }
-    refresh();
+    sidebar.refresh();
   } catch (error) {
     if (!(error instanceof api.NoAnswer)) attempt = null;
     if (mine === turn) {
@@ -212,35 +219,6 @@ async function start(text) {
     busy = false;
     update();
   }
-}
-
-async function refresh() {
-  try {
-    const found = [];
-    let next = null;
-    for (let page = 0; page < pages && (page === 0 || next); page += 1) {
-      const answer = await api.list(next);
-      found.push(...answer.conversations);
-      next = answer.next;
-    }
-    draw(found);
-    $("older").hidden = next === null;
-    const mine = found.find((conversation) => conversation.id === id);
-    const same = mine?.status === shown?.status && mine?.updated_at === shown?.updated;
-    if (mine && shown && !same && source === null && !busy) open(id);
-  } catch (error) {
-    if (error instanceof api.NoAnswer) recover();
-    else say("connection", `${error.code}: ${error.message}`);
-  }
-}
-
-function draw(found) {
-  const now = JSON.stringify([id, found]);
-  if (now === listed) return;
-  listed = now;
-  const focused = $("list").contains(document.activeElement) ? document.activeElement.hash : null;
-  $("list").replaceChildren(...found.map((conversation) => listItem(conversation, id)));
-  if (focused) $("list").querySelector(`a[href="${focused}"]`)?.focus();
 }
 
 async function stop() {
@@ -265,7 +243,7 @@ async function remove() {
     await api.remove(asked);
     drafts.delete(asked);
     if (asked === id) await open(null);
-    refresh();
+    sidebar.refresh();
   } catch (error) {
     report(error);
   }
@@ -292,14 +270,8 @@ $("new").addEventListener("click", () => {
   open(null);
   box.focus();
 });
-$("older").addEventListener("click", () => {
-  pages += 1;
-  refresh();
-});
 addEventListener("popstate", () => open(wantedByAddress()));
-document.addEventListener("visibilitychange", () => document.hidden || refresh());
-setInterval(() => document.hidden || recovering || refresh(), LIST_INTERVAL);
 
 box.focus();
-refresh();
+sidebar.refresh();
 open(wantedByAddress());
