@@ -1,7 +1,7 @@
 """What the bench's files and processes say, as data frames. Read-only, sorted, the same in every run.
 
-Short names stand for ids: `run 1`, `call 2`, `server#1`. With `raw=True` a frame also has the ids,
-times, pids and ports, which differ from run to run. Nothing here asks the server under test: a
+Short names stand for ids: `run 1`, `call 2`, `server#1`. With `raw=True` a frame also has what
+differs from run to run: ids, times, pids, ports, exact sizes. Nothing here asks the server under test: a
 dead one can be read as well.
 """
 
@@ -57,7 +57,11 @@ class Tables:
             self._name_all(read)
             rows = [
                 dict(row)
-                | {"conversation": self._conversation(row["id"]), "messages": row["message_count"]}
+                | {
+                    "conversation": self._conversation(row["id"]),
+                    "title": self._placed(row["title"]),
+                    "messages": row["message_count"],
+                }
                 for row in read("conversations", _CONVERSATIONS)
                 if row["deleted_at"] is None
             ]
@@ -93,20 +97,21 @@ class Tables:
             | {"next": ", ".join(checkpoint.next), "run": self._run(checkpoint.run)}
             for checkpoint in self._thread(conversation).checkpoints
         ]
-        columns = ["step", "source", "next", "run", "messages", "bytes"]
-        return _frame(rows, columns, ["id", "parent"] if raw else [])
+        columns = ["step", "source", "next", "run", "messages"]
+        # Sizes differ by a few bytes from run to run: there are random numbers in a checkpoint.
+        return _frame(rows, columns, ["bytes", "id", "parent"] if raw else [])
 
     def writes(self, conversation: str, *, raw: bool = False) -> pd.DataFrame:
         """What the tasks of the step after `step` finished; pending until a checkpoint holds it."""
         rows = [asdict(write) for write in self._thread(conversation).writes]
-        columns = ["step", "task", "channel", "what", "bytes", "pending"]
-        return _frame(rows, columns, ["checkpoint", "task_id"] if raw else [])
+        columns = ["step", "task", "channel", "what", "pending"]
+        return _frame(rows, columns, ["bytes", "checkpoint", "task_id"] if raw else [])
 
     def memory(self) -> pd.DataFrame:
         """The Memory server's knowledge graph, as its file holds it: entities, then relations."""
         path = self._workspace.memory_file
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        rows = [_memory_row(json.loads(line)) for line in lines if line.strip()]
+        rows = [_memory_row(json.loads(self._placed(line))) for line in lines if line.strip()]
         rows.sort(key=lambda row: (row["kind"], row["name"], row["type"]))
         return _frame(rows, ["kind", "name", "type", "content"])
 
@@ -179,6 +184,13 @@ class Tables:
             self._conversation(row["id"])
         for row in read("runs", "SELECT id FROM runs ORDER BY sequence"):
             self._run(row["id"])
+
+    def _placed(self, text: str) -> str:
+        """The text with `http://site` and the like in place of addresses with a port."""
+        for record in self._workspace.records():
+            if url := record.ready.get("url"):
+                text = text.replace(url, f"http://{record.name}")
+        return text
 
     def _conversation(self, conversation: str) -> str:
         return self._names.of("conversation", conversation)

@@ -14,11 +14,10 @@ from sophos.agent.model import ModelOptions, open_model
 from sophos.agent.nodes import Nodes
 from sophos.failpoints import Failpoints
 from sophos.protections import Protection
+from sophos.runtime.configuration import PROMPT_FILE
 from sophos.settings import Settings
 from sophos.storage.checkpoints import Checkpoints
 from sophos.tools.toolbox import open_toolbox
-
-PROMPT_FILE = "system.md"
 
 
 @asynccontextmanager

@@ -53,10 +53,8 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    client = Client(server.url)
-    yield client
-    client.close()
+def client(server: Server) -> Client:
+    return Client(server.url)
 
 
 def answer(status: str, body: object) -> bytes:
@@ -124,7 +122,6 @@ def test_a_server_that_is_gone_is_the_same_exception() -> None:
     gone = Client("http://127.0.0.1:9")
     with pytest.raises(ApiError, match="NO_ANSWER: GET /api/healthz"):
         gone.health()
-    gone.close()
 
 
 def test_a_stream_ends_with_its_runs_outcome(server: Server, client: Client) -> None:
@@ -203,7 +200,6 @@ def test_a_client_asks_where_the_server_is_before_each_request(server: Server) -
     assert client.health()["status"] == "ok"
     with pytest.raises(ApiError, match="NO_ANSWER"):
         client.health()
-    client.close()
 
 
 def told(step: int, piece: str, kind: str = "answer", message: str = "m1") -> StreamEvent:
