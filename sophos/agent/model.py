@@ -6,7 +6,8 @@ A reply counts only if the server said `done`: a stream that ends early is no an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -51,6 +52,16 @@ class _Reply:
     @property
     def begun(self) -> bool:
         return bool(self.answer or self.reasoning or self.tool_calls)
+
+
+@asynccontextmanager
+async def open_model(options: ModelOptions) -> AsyncIterator[Model]:
+    """The model; nothing is connected before the first use, and nothing is left open."""
+    model = Model(options)
+    try:
+        yield model
+    finally:
+        await model.close()
 
 
 class Model:
@@ -101,6 +112,9 @@ class Model:
             response_metadata=gathered.metadata,
             usage_metadata=gathered.usage,
         )
+
+    async def close(self) -> None:
+        await self._chat.close()
 
     async def probe(self) -> str | None:
         """None if the server answers and has the model, otherwise what is wrong and what to do."""
