@@ -6,13 +6,15 @@ Standard library alone: it may remove the environment it would otherwise need.
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from lab.environment import Environment, here
+from lab.environment import WINDOWS, Environment, here
 from lab.failure import LabFailure
 from lab.lockfile import is_held
 
@@ -49,6 +51,9 @@ def clean(environment: Environment, *, everything: bool, consents: Callable[[str
     """Remove the state of the lab and its caches; with `everything`, what `consents` agrees to."""
     if is_held(environment.session_lock):
         raise LabFailure("The lab is running here. Stop it first (Ctrl-C where it was started).")
+    for owner in environment.state.glob("*/owner.json"):
+        if _is_at_work(owner):
+            raise LabFailure(f"A lesson is using {owner.parent}. Close its notebook first.")
     for path in list(_made(environment.root)):
         _remove(path)
     print("Removed the lab's workspaces, logs and caches.")
@@ -61,6 +66,19 @@ def clean(environment: Environment, *, everything: bool, consents: Callable[[str
             print(f"Removed {name}.")
         else:
             print(f"Kept {name}.")
+
+
+def _is_at_work(owner: Path) -> bool:
+    """Whether the process that made a workspace still runs, judged by its pid alone."""
+    if WINDOWS:
+        return False  # asking there would end it; and its open files cannot be removed anyway
+    try:
+        os.kill(json.loads(owner.read_text(encoding="utf-8"))["pid"], 0)
+    except PermissionError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return True
 
 
 def _made(root: Path) -> Iterator[Path]:

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from sophos.errors import ToolsUnavailable
 from sophos.tools.place import Complaint, Place, parse
 
+FILE: Final = "mcp.json"
 SEPARATOR: Final = "__"
 
 # A trailing underscore would let two servers' tools meet: `a_` + `b` and `a` + `_b`.
@@ -67,6 +68,14 @@ class Server:
 
 
 Servers = Mapping[str, Server]
+
+
+def variables(config_dir: Path, memory_file: Path) -> dict[str, str]:
+    """What `${NAME}` may stand for in mcp.json: absolute paths."""
+    return {
+        "CONFIG_DIR": str(config_dir.absolute()),
+        "MEMORY_FILE_PATH": str(memory_file.absolute()),
+    }
 
 
 def read_servers(path: Path, variables: Mapping[str, str]) -> Servers:

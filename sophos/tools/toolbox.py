@@ -10,18 +10,16 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from sophos.errors import ToolsUnavailable
 from sophos.protections import Protections
 from sophos.tool import Offer, Tool, ToolResult
 from sophos.tools.link import Link, Terms
 from sophos.tools.results import error_result
-from sophos.tools.servers import SEPARATOR, parse_servers, read_bytes
+from sophos.tools.servers import FILE, SEPARATOR, parse_servers, read_bytes, variables
 from sophos.tools.trouble import ServerTrouble
 from sophos.tools.wire import library_kept_quiet
-
-FILE: Final = "mcp.json"
 
 
 @asynccontextmanager
@@ -59,10 +57,7 @@ class Toolbox:
     def __init__(self, config_dir: Path, memory_file: Path, terms: Terms) -> None:
         self._file = config_dir.absolute() / FILE
         self._memory_file = memory_file.absolute()
-        self._variables = {
-            "CONFIG_DIR": str(self._file.parent),
-            "MEMORY_FILE_PATH": str(self._memory_file),
-        }
+        self._variables = variables(config_dir, memory_file)
         self._terms = terms
         self._links: dict[str, Link] = {}
         self._read: bytes | None = None  # mcp.json as the links were made from it
