@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from langchain_mcp_adapters.client import MultiServerMCPClient
-from langchain_mcp_adapters.sessions import StdioConnection
 from toolboxes import toolbox_in
 
 PROJECT = Path(__file__).parents[2]
@@ -17,11 +16,16 @@ def tracker(database: Path) -> dict[str, Any]:
     return {"command": sys.executable, "args": args, "cwd": str(PROJECT)}
 
 
+def adapters(server: dict[str, Any]) -> MultiServerMCPClient:
+    connection: Any = {"transport": "stdio", **server}
+    return MultiServerMCPClient({"tasks": connection})
+
+
 def test_both_list_the_same_tools_with_the_same_arguments(tmp_path: Path) -> None:
     server = tracker(tmp_path / "tasks.db")
 
     async def scenario() -> None:
-        client = MultiServerMCPClient({"tasks": StdioConnection(transport="stdio", **server)})
+        client = adapters(server)
         theirs = {f"tasks__{tool.name}": tool for tool in await client.get_tools()}
         async with toolbox_in(tmp_path, {"tasks": server}) as toolbox:
             ours = {tool.name: tool for tool in (await toolbox.offer()).tools}
@@ -39,7 +43,7 @@ def test_both_read_the_same_result_of_the_same_call(tmp_path: Path) -> None:
     server = tracker(tmp_path / "tasks.db")
 
     async def scenario() -> None:
-        client = MultiServerMCPClient({"tasks": StdioConnection(transport="stdio", **server)})
+        client = adapters(server)
         theirs = {tool.name: tool for tool in await client.get_tools()}
         async with toolbox_in(tmp_path, {"tasks": server}) as toolbox:
             ours = await toolbox.call("tasks__create_task", {"title": "water"}, key="k")
