@@ -56,6 +56,9 @@ def clean(environment: Environment, *, everything: bool, consents: Callable[[str
     for owner in environment.state.glob("*/owner.json"):
         if _is_at_work(owner):
             raise LabFailure(f"A lesson is using {owner.parent}. Close its notebook first.")
+    for lock in (environment.root / "data" / "db").glob("*.lock") if everything else ():
+        if is_held(lock):
+            raise LabFailure(f"A Sophos is using {lock.parent}. Stop it first.")
     for path in list(_made(environment.root)):
         _remove(path)
     print("Removed the lab's workspaces, logs and caches.")

@@ -65,6 +65,13 @@ def test_nothing_goes_while_the_lab_runs(environment: Environment) -> None:
     assert (environment.root / "data/lab/06-1/a file").exists()
 
 
+def test_nothing_goes_while_a_sophos_has_the_database(environment: Environment) -> None:
+    lock = environment.root / "data" / "db" / "sophos.db.lock"
+    with hold(lock), pytest.raises(LabFailure, match="A Sophos is using"):
+        clean(environment, everything=True, consents=agree)
+    assert (environment.root / "data/lab/06-1/a file").exists()
+
+
 def test_nothing_goes_while_a_lesson_is_at_work(environment: Environment) -> None:
     owner = environment.state / "06-1" / "owner.json"
     owner.write_text(json.dumps({"pid": os.getpid(), "created": 0}), encoding="utf-8")
