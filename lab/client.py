@@ -1,19 +1,20 @@
 """Sophos over HTTP, as any outsider sees it: plain requests, and one event stream.
 
-`seen` holds every event this client was shown, by run: once a run has ended, its viewers' copies
-are the only ones there are. It dies with the client.
+It keeps every event it was shown: once a run has ended, its viewers' copies are the only ones
+there are. They die with the client.
 """
 
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
 
-from lab.stream import EventStream, StreamEvent
+from lab.stream import EventStream, StreamEvent, Text, text
 
 SILENCE: Final = 60.0  # seconds without a byte; a healthy stream pings every 15
 WAIT_LIMIT: Final = 120.0  # seconds for a run that is waited for
@@ -39,7 +40,7 @@ class Client:
     """One server, wherever it is now: `url` may be a function, asked before each request."""
 
     def __init__(self, url: str | Callable[[], str], *, token: str | None = None) -> None:
-        self.seen: dict[str, list[StreamEvent]] = {}
+        self._shown: dict[str, dict[str, StreamEvent]] = {}  # by run, then by the event's id
         self._url = url
         # Each request has a connection of its own, since the server is killed between two; and
         # nothing in the environment sends a request for this machine to a proxy.
@@ -50,6 +51,7 @@ class Client:
             trust_env=False,
             verify=False,  # noqa: S501 - loopback over plain HTTP: the certificates cost a start
         )
+        weakref.finalize(self, self._http.close)
 
     def start(
         self, message: str, conversation: str | None = None, key: str | None = None
@@ -107,7 +109,7 @@ class Client:
 
     def runs(self, conversation: str) -> list[dict[str, Any]]:
         """Every attempt, oldest first."""
-        return self._rows(f"/api/conversations/{conversation}/runs", "runs")
+        return list(self._read(f"/api/conversations/{conversation}/runs")["runs"])
 
     def run(self, run: str) -> dict[str, Any]:
         return self._read(f"/api/runs/{run}")
@@ -116,15 +118,25 @@ class Client:
         """Follow the run's stream to its end, then read the run: what is on record."""
         end = time.monotonic() + seconds
         while (record := self.run(run))["status"] == "running":
-            with self.stream(record["conversation"], run=run) as stream:
-                for _ in stream.received():
-                    if time.monotonic() > end:
-                        raise ApiError("NO_ANSWER", f"The run still works after {seconds:g} s.", 0)
+            silence = min(seconds, SILENCE)
+            with self.stream(record["conversation"], run=run, silence=silence) as stream:
+                while time.monotonic() < end and next(stream.received(), None):
+                    pass
+            if time.monotonic() > end:
+                raise ApiError("NO_ANSWER", f"The run still works after {seconds:g} s.", 0)
         return record
+
+    def shown(self, run: str) -> list[StreamEvent]:
+        """What this client saw of a run, each event once, however often it came back."""
+        return list(self._shown.get(run, {}).values())
+
+    def text(self, run: str) -> Text:
+        """What this client saw of a run, as a reader reads it."""
+        return text(self.shown(run))
 
     def checkpoints(self, conversation: str) -> list[dict[str, Any]]:
         """Every checkpoint of the thread, oldest first."""
-        return self._rows(f"/api/conversations/{conversation}/checkpoints", "checkpoints")
+        return list(self._read(f"/api/conversations/{conversation}/checkpoints")["checkpoints"])
 
     def fork(self, conversation: str, checkpoint: str) -> dict[str, Any]:
         """A new conversation whose thread starts with that checkpoint's state."""
@@ -146,11 +158,7 @@ class Client:
     def ready(self) -> dict[str, Any]:
         """`status` and `checks`, whether it is ready or not."""
         answer = self._send("GET", "/api/readyz", accept=httpx.codes.SERVICE_UNAVAILABLE)
-        ready: dict[str, Any] = answer.json()
-        return ready
-
-    def close(self) -> None:
-        self._http.close()
+        return dict(answer.json())
 
     def _start(self, path: str, body: dict[str, Any], key: str | None) -> Started:
         headers = {"Idempotency-Key": key} if key else {}
@@ -160,22 +168,16 @@ class Client:
     def _read(self, path: str, **parameters: str) -> dict[str, Any]:
         return self._json("GET", path, params=parameters)
 
-    def _rows(self, path: str, name: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._read(path)[name]
-        return rows
-
     def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = self._send(method, path, **options).json()
-        return answer
+        return dict(self._send(method, path, **options).json())
 
     def _send(
         self, method: str, path: str, *, stream: bool = False, accept: int = 200, **options: Any
     ) -> httpx.Response:
         url = (self._url if isinstance(self._url, str) else self._url()) + path
         try:
-            response = self._http.send(
-                self._http.build_request(method, url, **options), stream=stream
-            )
+            request = self._http.build_request(method, url, **options)
+            response = self._http.send(request, stream=stream)
             if not response.is_success and response.status_code != accept:
                 response.read()
                 raise _refusal(response)
@@ -186,7 +188,7 @@ class Client:
     def _remember(self, event: StreamEvent) -> None:
         run = event.data.get("run") or (event.id or "").rpartition(":")[0]
         if run:
-            self.seen.setdefault(run, []).append(event)
+            self._shown.setdefault(run, {}).setdefault(event.id or event.name, event)
 
 
 def _refusal(response: httpx.Response) -> ApiError:

@@ -18,10 +18,6 @@ Fact = TypeVar("Fact")
 class NotSeen(AssertionError):
     """A fact that was waited for did not come within its bound."""
 
-    def __init__(self, what: str, seconds: float, details: str = "") -> None:
-        self.what = what
-        super().__init__(f"Not seen within {seconds:g} s: {what}.{details}")
-
 
 def until(
     look: Callable[[], Fact | None],
@@ -38,5 +34,5 @@ def until(
         if fact := look():
             return fact
         if late:
-            raise NotSeen(what, seconds, details())
+            raise NotSeen(f"Not seen within {seconds:g} s: {what}.{details()}")
         time.sleep(LOOK_EVERY)

@@ -152,8 +152,7 @@ class Process:
                 psutil.Process(self.pid).suspend()
             self._descendants.look(self.pid)
             self._child.kill()
-        self._child.wait()
-        self._see_descendants_gone()
+        self._see_all_gone()
 
     def freeze(self) -> None:
         """Stop it where it stands (SIGSTOP), and see that it stands."""
@@ -190,9 +189,7 @@ class Process:
             seconds=seconds,
             details=self._last_lines,
         )
-        self._close_pipe()
-        self._see_descendants_gone()
-        return self._started().wait()
+        return self._see_all_gone()
 
     def log(self, lines: int = LOG_LINES) -> str:
         """The last lines of the newest start's output."""
@@ -218,13 +215,13 @@ class Process:
         self.watch()
         return not self.is_alive
 
-    def _see_descendants_gone(self) -> None:
-        self._close_pipe()
+    def _see_all_gone(self) -> int:
+        child = self._started()
+        status = child.wait()
+        if child.stdin is not None:
+            child.stdin.close()
         self._descendants.see_gone(self.label)
-
-    def _close_pipe(self) -> None:
-        if (pipe := self._started().stdin) is not None:
-            pipe.close()
+        return status
 
     def _record(self) -> None:
         # No creation time means that it has ended already: wait_ready will say so.

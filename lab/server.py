@@ -137,6 +137,8 @@ class Server:
 
         After `stop` the server stands frozen, after `kill` it and its tool servers are gone.
         """
+        if "SOPHOS_FAILPOINTS" not in self.process.environment:
+            raise ProcessError("No failpoint is armed. Call fail_at, then start or restart.")
         hit = until(
             lambda: self._next_hit(point),
             what=f"a hit of {point} by {self.process.label}",
@@ -165,7 +167,7 @@ class Server:
                 self._taken.add(number)
                 return hit
         if over:
-            raise NotSeen(f"a hit of {wanted}, before {self.process.label} ended", 0, self._tail())
+            raise NotSeen(f"{self.process.label} ended without a hit of {wanted}.{self._tail()}")
         return None
 
     def _tail(self) -> str:

@@ -9,6 +9,7 @@
     │   ├── ForbiddenHost                 FORBIDDEN_HOST
     │   ├── ForbiddenOrigin               FORBIDDEN_ORIGIN
     │   ├── NotFound                      NOT_FOUND
+    │   ├── MethodNotAllowed              METHOD_NOT_ALLOWED
     │   ├── SessionInProgress             SESSION_IN_PROGRESS
     │   ├── RunWaiting                    RUN_WAITING
     │   ├── RunNotResumable               RUN_NOT_RESUMABLE
@@ -95,6 +96,12 @@ class NotFound(RequestError):
     """There is nothing with that id. It may have been deleted."""
 
     code = "NOT_FOUND"
+
+
+class MethodNotAllowed(RequestError):
+    """This route does not answer to that method. The Allow header names one that it takes."""
+
+    code = "METHOD_NOT_ALLOWED"
 
 
 class SessionInProgress(RequestError):

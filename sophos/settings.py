@@ -7,6 +7,7 @@ An unknown SOPHOS_… variable or an unusable value raises StartupError and name
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -18,6 +19,13 @@ from sophos.failpoints import Failpoint, parse_failpoints
 from sophos.protections import Protection, Protections
 
 PROTECT_PREFIX: Final = "SOPHOS_PROTECT_"
+# What a tool server inherits: where things are, how to speak, how to reach the network. Nothing else.
+_INHERITED: Final = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP"
+    r"|(HTTP|HTTPS|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
+    r"|SYSTEMROOT|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE",
+    re.IGNORECASE,
+)
 _WORDS: Final = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 
 
@@ -143,6 +151,8 @@ class Settings:
         "SOPHOS_FAILPOINT_LOG", None, "The file each hit of a failpoint is written to.", Path
     )
     protections: Protections = field(default_factory=Protections)
+    # Not shown: a proxy's address may hold a password.
+    child_environment: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Settings:
@@ -160,7 +170,13 @@ class Settings:
                 except ValueError as error:
                     # The value may be a secret: it is named, never shown.
                     raise StartupError(f"{variable} cannot be used: {error}.") from error
-        settings = cls(**values, protections=_protections(environ))
+        settings = cls(
+            **values,
+            protections=_protections(environ),
+            child_environment={
+                name: value for name, value in environ.items() if _INHERITED.fullmatch(name)
+            },
+        )
         _refuse_unknown(environ, known)
         settings._refuse_open_door()
         return settings

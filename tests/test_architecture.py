@@ -113,7 +113,10 @@ def offenders(names: set[str], *, allowed: tuple[str, ...], prefix: str = "sopho
 
 def test_only_runtime_creates_tasks() -> None:
     # A tool server's session must be opened and closed by one task: it has its own in the toolbox.
-    allowed = ("sophos/runtime/", "sophos/tools/")
+    # The server runs uvicorn beside the opening of the runtime. An answer to a viewer has a task that
+    # ends with it: a ping must not disturb the wait for the next event.
+    web = ("sophos/web/server.py", "sophos/web/sse.py")
+    allowed = ("sophos/runtime/", "sophos/tools/", *web)
     creators = {"asyncio.create_task", "asyncio.ensure_future", "asyncio.TaskGroup"}
     assert not offenders(creators, allowed=allowed)
 

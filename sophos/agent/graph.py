@@ -181,7 +181,6 @@ def _summary(
     pending: tuple[str, ...],
     state: list[BaseMessage],
 ) -> Checkpoint:
-    arranged = ordered(state)
     return Checkpoint(
         checkpoint_id=_id(found),
         parent_id=parent,
@@ -191,5 +190,5 @@ def _summary(
         run=found.metadata.get(_RUN_METADATA),
         message_count=len(state),
         created_at=found.checkpoint["ts"],
-        last_message=to_message(arranged[-1]) if arranged else None,
+        last_message=to_message(state[-1]) if state else None,
     )

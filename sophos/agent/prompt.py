@@ -13,10 +13,8 @@ def read_prompt(path: Path) -> str:
         text = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise AgentFailure(
-            f"The system prompt {path.name} cannot be read. Put a UTF-8 text file there, then resume."
+            f"The system prompt {path.name} cannot be read. Put a UTF-8 text file into CONFIG_DIR."
         ) from error
     if not text:
-        raise AgentFailure(
-            f"The system prompt {path.name} is empty. Write one sentence into it, then resume."
-        )
+        raise AgentFailure(f"The system prompt {path.name} is empty. Write a sentence into it.")
     return text

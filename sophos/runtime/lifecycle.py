@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from sophos.errors import AgentFailure, SophosError
 from sophos.failpoints import Failpoints
+from sophos.runtime.configuration import check_configuration
 from sophos.runtime.executor import Executor
 from sophos.runtime.recovery import Recovered, recover
 from sophos.runtime.registry import Registry
@@ -43,8 +44,10 @@ logger = logging.getLogger(__name__)
 async def open_runtime(settings: Settings, *, boot_id: str) -> AsyncIterator[Runtime]:
     """Open storage, recover, and hand out the runtime; drain and close everything in reverse.
 
-    Raises StartupError, with nothing left open, if the database cannot be used.
+    Raises StartupError, with nothing left open, if mcp.json, system.md or the database
+    cannot be used.
     """
+    check_configuration(settings)
     failpoints = Failpoints(settings.failpoints, settings.failpoint_log)
     protections = settings.protections
     async with AsyncExitStack() as opened:

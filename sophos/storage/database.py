@@ -159,7 +159,7 @@ async def open_database(
         with _startup_edge(path):
             file = _prepare(path)
             if single_owner:
-                opened.enter_context(hold(file, owner=owner))
+                await opened.enter_async_context(hold(file, owner=owner))
             inspect(file)
             writer = await opened.enter_async_context(
                 connect(file, busy_timeout=STARTUP_BUSY_TIMEOUT)
@@ -183,6 +183,7 @@ def _prepare(path: Path) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.exists() and not file.is_file():
         raise StartupError(f"{path} is not a file. Set DATABASE_PATH to a file.")
+    # SQLite would open a file without the right to write, and say so at the first write alone.
     effective = os.access in os.supports_effective_ids
     if file.exists() and not os.access(file, os.R_OK | os.W_OK, effective_ids=effective):
         raise StartupError(f"{path} cannot be written. {_PERMISSIONS}")

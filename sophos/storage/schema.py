@@ -59,8 +59,8 @@ def inspect(path: Path) -> None:
 async def migrate(connection: aiosqlite.Connection) -> None:
     """Apply what is missing, each script in a transaction with its version number.
 
-    Raises sqlite3.Error also if nothing is missing and the file cannot be written. On any exception
-    close the connection: that rolls back.
+    Takes the write lock even if nothing is missing: a file that another program has locked raises
+    sqlite3.Error now. On any exception close the connection: that rolls back.
     """
     for number, script in enumerate(migrations(), start=1):
         await connection.execute_fetchall("BEGIN IMMEDIATE")
@@ -71,11 +71,6 @@ async def migrate(connection: aiosqlite.Connection) -> None:
             await connection.execute_fetchall(f"PRAGMA user_version = {number}")
             await connection.execute_fetchall(f"PRAGMA application_id = {APPLICATION_ID}")
         await connection.commit()
-    # SQLite opens a file without the right to write, and says so at the first write alone.
-    [(version,)] = await connection.execute_fetchall("PRAGMA user_version")
-    await connection.execute_fetchall("BEGIN IMMEDIATE")
-    await connection.execute_fetchall(f"PRAGMA user_version = {version}")
-    await connection.rollback()
 
 
 def statements(script: str) -> Iterator[str]:

@@ -54,7 +54,7 @@ class Store:
         self, run: Run, status: RunStatus = RunStatus.COMPLETED, at: str = LATE, **outcome: Any
     ) -> bool:
         outcome = {"error_code": None, "error_message": None, "message_count": None} | outcome
-        return await self.runs.finish(run.id, status=status, at=at, **outcome)
+        return await self.runs.finish(run.id, status=status, at=at, **outcome) is not None
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 import pytest
 
@@ -39,10 +39,11 @@ class Server:
             except OSError:
                 return
             with connection, connection.makefile("rb") as reader:
-                head = "".join(iter(lambda: reader.readline().decode(), "\r\n"))
+                head = "".join(takewhile(lambda line: line.strip(), map(bytes.decode, reader)))
                 length = int(head.lower().partition("content-length: ")[2].split("\r")[0] or 0)
                 self.asked.append(head + reader.read(length).decode())
-                connection.sendall(self.answers.pop(0))
+                if head:
+                    connection.sendall(self.answers.pop(0))
 
 
 @pytest.fixture
@@ -53,10 +54,8 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    client = Client(server.url)
-    yield client
-    client.close()
+def client(server: Server) -> Client:
+    return Client(server.url)
 
 
 def answer(status: str, body: object) -> bytes:
@@ -124,7 +123,6 @@ def test_a_server_that_is_gone_is_the_same_exception() -> None:
     gone = Client("http://127.0.0.1:9")
     with pytest.raises(ApiError, match="NO_ANSWER: GET /api/healthz"):
         gone.health()
-    gone.close()
 
 
 def test_a_stream_ends_with_its_runs_outcome(server: Server, client: Client) -> None:
@@ -132,7 +130,7 @@ def test_a_stream_ends_with_its_runs_outcome(server: Server, client: Client) -> 
     stream = client.stream(CONVERSATION)
     assert [event.name for event in stream] == ["token", "end"]
     assert (stream.outcome, stream.closed_by) == ("completed", "end")
-    assert [event.name for event in client.seen[RUN]] == ["token", "end"]
+    assert [event.name for event in client.shown(RUN)] == ["token", "end"]
 
 
 def test_a_stream_of_a_server_that_dies_stops_without_an_outcome(
@@ -203,7 +201,6 @@ def test_a_client_asks_where_the_server_is_before_each_request(server: Server) -
     assert client.health()["status"] == "ok"
     with pytest.raises(ApiError, match="NO_ANSWER"):
         client.health()
-    client.close()
 
 
 def told(step: int, piece: str, kind: str = "answer", message: str = "m1") -> StreamEvent:
@@ -225,3 +222,22 @@ def test_text_folds_the_tokens_of_each_message_and_keeps_reasoning_apart() -> No
 def test_text_forgets_what_a_resume_has_superseded() -> None:
     events = [told(1, "kept"), told(3, "half", message="m2"), resume(3)]
     assert text([*events, told(3, "whole", message="m3")]).answer == "kept\n\nwhole"
+
+
+def test_what_comes_back_after_a_reconnect_counts_as_shown_once(
+    server: Server, client: Client
+) -> None:
+    server.answers = [stream_of(token(1, "a"), token(2, "b")), whole(token(1), token(2), end(3))]
+    assert len(list(client.stream(CONVERSATION))) == 2
+    assert len(list(client.stream(CONVERSATION))) == 3
+    assert numbers(iter(client.shown(RUN))) == [1, 2, 3]
+    assert client.text(RUN).answer == "ab"
+
+
+def test_waiting_is_bounded_however_often_the_stream_is_closed(
+    server: Server, client: Client
+) -> None:
+    running = answer("200 OK", {"id": RUN, "conversation": CONVERSATION, "status": "running"})
+    server.answers = [running, whole(token(1))] * 10_000
+    with pytest.raises(ApiError, match="NO_ANSWER"):
+        client.wait(RUN, seconds=0.1)

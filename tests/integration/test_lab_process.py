@@ -1,5 +1,6 @@
 """A lab process lives as long as its owner wants it, and never longer than its owner."""
 
+import asyncio
 import gc
 import os
 import signal
@@ -28,6 +29,8 @@ if mode == "parent":
 if mode == "leaks":
     import subprocess
     child = subprocess.Popen([sys.executable, "-ISc", "import time; time.sleep(600)"])
+if mode == "says much":
+    print("x" * 1_000_000)
 if mode == "says how":
     def told(number, _):
         print("told", signal.Signals(number).name, flush=True)
@@ -162,6 +165,22 @@ def test_a_second_start_has_a_name_and_a_log_of_its_own(plain: Process) -> None:
     assert first_log.read_text() == "hello from plain\n"
 
 
+def test_a_child_that_says_much_is_never_held_up(tmp_path: Path) -> None:
+    process = child(tmp_path, "says much")
+    process.start()
+    assert process.log(1) == "hello from says much"
+    process.kill()
+
+
+def test_a_cell_may_use_it_inside_the_loop_of_a_notebook(tmp_path: Path) -> None:
+    async def cell() -> int:
+        process = child(tmp_path, "says how")
+        process.start()
+        return process.stop()
+
+    assert asyncio.run(cell()) == 7
+
+
 def test_a_live_process_cannot_be_started_twice(plain: Process) -> None:
     with pytest.raises(ProcessError, match="child#1 is alive"):
         plain.start()
@@ -189,7 +208,9 @@ def test_another_child_does_not_keep_the_pipe_open(tmp_path: Path) -> None:
     first, second = child(tmp_path, name="first"), child(tmp_path, name="second")
     first.start()
     second.start()
-    first._close_pipe()
+    pipe = first._started().stdin
+    assert pipe is not None
+    pipe.close()
     assert first.wait() == 0
     assert second.is_alive
     second.kill()

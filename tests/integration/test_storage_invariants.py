@@ -11,9 +11,10 @@ import tempfile
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
-from uuid import uuid4
+from uuid import UUID
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -36,12 +37,17 @@ class Record(RuleBasedStateMachine):
         self.loop = asyncio.Runner()
         self.model: dict[str, Run] = {}
         self.bodies: dict[str, str] = {}
-        self.conversations: list[str] = [str(uuid4())]
+        self.ids = count()
+        self.conversations: list[str] = [self.fresh_id()]
         self.open()
 
     def open(self) -> None:
         self.opened = AsyncExitStack()
         self.store = self.do(self.opened.enter_async_context(open_store(self.folder)))
+
+    def fresh_id(self) -> str:
+        # Not random: the same draws must lead to the same choices when a failure is replayed.
+        return str(UUID(int=next(self.ids)))
 
     def do(self, work: Coroutine[Any, Any, Result]) -> Result:
         return self.loop.run(work)
@@ -59,7 +65,7 @@ class Record(RuleBasedStateMachine):
         body=st.sampled_from("xy"),
     )
     def claim(self, data: st.DataObject, title: bool, key: str | None, body: str) -> None:
-        chosen = str(uuid4()) if title else data.draw(st.sampled_from(self.conversations))
+        chosen = self.fresh_id() if title else data.draw(st.sampled_from(self.conversations))
         run = make_run(chosen, idempotency_key=key)
         claim = self.store.runs.claim(run=run, title="Hello" if title else None, body=body)
         first = next((known for known in self.model.values() if key == known.idempotency_key), None)
@@ -92,8 +98,9 @@ class Record(RuleBasedStateMachine):
         allowed = status in TRANSITIONS[run.status]
         assert self.do(self.store.end(run, status)) == allowed
         if allowed:
-            finished_at = None if status in ACTIVE else LATE
-            self.model[run.id] = replace(run, status=status, finished_at=finished_at)
+            became = RunStatus.CANCELLED if run.cancel_requested_at else status
+            finished_at = None if became in ACTIVE else LATE
+            self.model[run.id] = replace(run, status=became, finished_at=finished_at)
 
     @precondition(lambda self: self.model)
     @rule(data=st.data(), at=st.sampled_from([EARLY, LATE]))

@@ -202,17 +202,47 @@ def test_runs_are_in_the_order_of_their_claims_when_the_clock_goes_backwards(pla
     play(scenario)
 
 
-def test_since_message_gives_the_newest_message_and_every_attempt_after_it(play: Play) -> None:
+def test_after_gives_the_newer_runs_of_the_same_conversation(play: Play) -> None:
     async def scenario(store: Store) -> None:
-        conversation_id = str(uuid4())
-        kinds = ["message", "resume", "message", "resume", "resume"]
-        started = []
-        for kind in kinds:
+        conversation_id, started = str(uuid4()), []
+        for kind in ("message", "resume", "message"):
             run = await store.start(make_run(conversation_id, kind=RunKind(kind)))
             await store.end(run, RunStatus.INTERRUPTED)
             started.append(run.id)
-        since = await store.runs.since_message(conversation_id)
-        assert [run.id for run in since] == started[2:]
+        other = await store.start(make_run())
+        for asked, expected in ((started[0], started[1:]), (None, started), (other.id, started)):
+            found = await store.runs.after(conversation_id, asked)
+            assert [run.id for run in found] == expected
+
+    play(scenario)
+
+
+def test_a_run_whose_cancel_is_on_record_ends_as_cancelled(play: Play) -> None:
+    async def scenario(store: Store) -> None:
+        run = await store.start(make_run())
+        await store.runs.request_cancel(run.id, LATE)
+        ended = await store.runs.finish(
+            run.id,
+            status=RunStatus.FAILED,
+            error_code="MODEL_FAILED",
+            error_message="It broke.",
+            message_count=1,
+            at=LATE,
+        )
+        assert ended
+        assert (ended.status, ended.error_code) == (RunStatus.CANCELLED, None)
+
+    play(scenario)
+
+
+def test_a_key_stands_for_the_run_it_started(play: Play) -> None:
+    async def scenario(store: Store) -> None:
+        run = make_run(idempotency_key="key")
+        await store.runs.claim(run=run, title="Hello", body="a")
+        assert await store.runs.repeated("key", "a") == run
+        assert await store.runs.repeated("other", "a") is None
+        with pytest.raises(IdempotencyKeyReused):
+            await store.runs.repeated("key", "b")
 
     play(scenario)
 

@@ -98,6 +98,17 @@ def test_a_reader_sees_nothing_before_the_commit_and_does_not_wait(tmp_path: Pat
     asyncio.run(scenario())
 
 
+def test_nothing_is_written_outside_a_transaction(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with open_store(tmp_path) as store:
+            run = await store.start(make_run())
+            with pytest.raises(StorageUnavailable):
+                await store.database.read("DELETE FROM runs")
+            assert await store.runs.get(run.id) == run
+
+    asyncio.run(scenario())
+
+
 def test_a_full_database_acknowledges_nothing_and_works_again_with_space(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_store(tmp_path) as store:

@@ -1,0 +1,130 @@
+"""Who may ask, from where, and with what: checked before any route sees the request.
+
+One pure ASGI middleware. It holds no state; every answer carries its headers.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sophos.errors import ForbiddenHost, ForbiddenOrigin, SophosError, Unauthorised
+from sophos.settings import is_loopback
+from sophos.web.bodies import read_body
+from sophos.web.problems import problem
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+HEALTH: Final = "/api/healthz"
+DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
+SECURITY_HEADERS: Final = {
+    # Nothing but what this server serves itself: no inline script or style, no remote image; and
+    # of the page's own script, only the one place that takes HTML the server has sanitised.
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
+        " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+        " require-trusted-types-for 'script'; trusted-types sophos-record"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+Headers = list[tuple[bytes, bytes]]
+
+_HEADERS: Final[Headers] = [
+    (name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()
+]
+
+
+class Guards:
+    def __init__(self, app: ASGIApp, *, allowed_hosts: frozenset[str], token: str | None) -> None:
+        self._app = app
+        self._allowed_hosts = allowed_hosts
+        self._token = token.encode() if token is not None else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = _with_ours(scope["path"], message["headers"])
+            await send(message)
+
+        try:
+            receive = await self._admit(scope, receive)
+        except SophosError as error:
+            # What is still to come of the body is thrown away as it comes. Closing the connection
+            # under a sender would take the answer from it.
+            await problem(error)(scope, receive, guarded_send)
+        else:
+            await self._app(scope, receive, guarded_send)
+
+    async def _admit(self, scope: Scope, receive: Receive) -> Receive:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        check_host(headers, self._allowed_hosts)
+        if self._token is not None and needs_token(scope["path"]):
+            check_token(headers, self._token)
+        if scope["method"] in SAFE_METHODS:
+            return receive
+        check_origin(headers)
+        body = await read_body(headers, receive)
+        return receive if body is None else _replay(body, receive)
+
+
+def check_host(headers: Mapping[bytes, bytes], allowed: frozenset[str]) -> None:
+    """Raises ForbiddenHost unless the Host is a loopback name or address, or an allowed name.
+
+    A page whose name is made to resolve to this machine sends its own name here.
+    """
+    name = headers.get(b"host", b"").decode("latin-1").lower()
+    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    if not is_loopback(name) and name not in allowed:
+        raise ForbiddenHost
+
+
+def check_origin(headers: Mapping[bytes, bytes]) -> None:
+    """Raises ForbiddenOrigin if a browser says that another origin's page sent this."""
+    if headers.get(b"sec-fetch-site", b"none") not in {b"same-origin", b"none"}:
+        raise ForbiddenOrigin
+    if b"origin" not in headers:
+        return  # not a browser, or one that says so by other headers
+    scheme, _, authority = headers[b"origin"].decode("latin-1").lower().partition("://")
+    host = headers.get(b"host", b"").decode("latin-1").lower()
+    # The scheme is the page's: behind a proxy that ends TLS it is https there and http here.
+    port = DEFAULT_PORTS.get(scheme)
+    if port is None or authority.removesuffix(f":{port}") != host.removesuffix(f":{port}"):
+        raise ForbiddenOrigin
+
+
+def needs_token(path: str) -> bool:
+    return path.startswith("/api") and path != HEALTH
+
+
+def check_token(headers: Mapping[bytes, bytes], token: bytes) -> None:
+    """Raises Unauthorised unless the request carries the token. Takes as long for a near miss."""
+    scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+    if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), token):
+        raise Unauthorised
+
+
+def _with_ours(path: str, headers: Headers) -> Headers:
+    if any(name == b"cache-control" for name, _ in headers):
+        return [*headers, *_HEADERS]
+    # The record must not lie in a cache; a page is asked for again and answered with 304.
+    value = b"no-store" if path.startswith("/api") else b"no-cache"
+    return [*headers, *_HEADERS, (b"cache-control", value)]
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """The body that was read ahead, once; then whatever the connection says."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return first.pop() if first else await receive()
+
+    return replayed
