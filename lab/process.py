@@ -226,9 +226,9 @@ class Process:
     def _record(self) -> None:
         # One that has ended already has no record: wait_ready will say so.
         if (born := birth(self.pid)) is not None:
-            Record(
-                name=self.name, start=self.starts, pid=self.pid, born=born, ready=self.ready
-            ).save(self.directory)
+            about: dict[str, Any] = {"name": self.name, "start": self.starts, "pid": self.pid}
+            about["created"] = psutil.Process(self.pid).create_time()
+            Record(**about, born=born, ready=self.ready).save(self.directory)
 
     def _refuse_early_end(self) -> None:
         if not self.ready_file.exists():

@@ -65,12 +65,13 @@ class Descendants:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One start of a process; `born` is from `birth`."""
+    """One start of a process; `born` is from `birth`, `created` in seconds since the epoch."""
 
     name: str
     start: int
     pid: int
     born: str
+    created: float
     ready: dict[str, Any] = field(default_factory=dict)
     """What its ready file said; empty for one that is not ready, or never was."""
 

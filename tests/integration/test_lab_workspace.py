@@ -19,7 +19,7 @@ from lab.tree import Record, birth
 from lab.workspace import make_workspace
 workspace = make_workspace("06", pathlib.Path(sys.argv[1]))
 left = subprocess.Popen([sys.executable, "-ISc", "import time; time.sleep(600)"])
-Record(name="server", start=1, pid=left.pid, born=birth(left.pid)).save(workspace.processes)
+Record(name="server", start=1, pid=left.pid, born=birth(left.pid), created=0).save(workspace.processes)
 print(left.pid, flush=True)
 sys.stdin.read()
 """
@@ -76,7 +76,7 @@ def test_what_is_no_workspace_is_left_alone(tmp_path: Path) -> None:
 def test_a_reused_pid_is_not_taken_for_the_owner_or_for_a_leftover(tmp_path: Path) -> None:
     me = psutil.Process().pid
     workspace = make_workspace("06", tmp_path)
-    Record(name="server", start=1, pid=me, born="1").save(workspace.processes)
+    Record(name="server", start=1, pid=me, born="1", created=0).save(workspace.processes)
     (workspace.directory / "owner.json").write_text(json.dumps({"pid": me, "born": "1"}))
     assert sweep(tmp_path) == ["06-1"]
 
@@ -103,7 +103,7 @@ def test_records_come_back_in_the_order_of_their_starts(tmp_path: Path) -> None:
     born = birth(me)
     assert born is not None
     for start in (10, 9):
-        Record(name="server", start=start, pid=me, born=born).save(workspace.processes)
+        Record(name="server", start=start, pid=me, born=born, created=0).save(workspace.processes)
     assert [record.label for record in workspace.records()] == ["server#9", "server#10"]
     assert workspace.records()[0].is_alive
 
