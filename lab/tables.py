@@ -22,9 +22,13 @@ from lab.roles import connections, members
 from lab.snapshot import Read, snapshot
 from lab.stream import StreamEvent
 from lab.thread import Thread, read_thread
+from lab.walk import walk
 from lab.witness import read_visits
 from lab.workspace import Workspace
 
+SHOWN_ROWS: Final = 100
+SHOWN_CHARACTERS: Final = 160  # of one cell of a frame
+SHOWN_WIDTH: Final = 160  # characters of a frame's line, where it is shown as text
 _CONVERSATIONS: Final = """
     SELECT conversations.*,
            (SELECT count(*) FROM runs WHERE conversation_id = conversations.id) AS runs,
@@ -50,6 +54,7 @@ class Tables:
         self._shown = shown
         self._ledger = ledger
         self._names = Names()
+        _show_all()
 
     def conversations(self, *, raw: bool = False) -> pd.DataFrame:
         """Oldest first; `status` is the newest run's."""
@@ -158,6 +163,10 @@ class Tables:
         rows.sort(key=lambda row: (row["process"], row["socket"], row["peer"]))
         return _frame(rows, ["process", "socket", "peer"], ["address"] if raw else [])
 
+    def walk(self) -> pd.DataFrame:
+        """Every stage of a run: how often it happened so far, and how much of it is kept where."""
+        return walk(self)
+
     def files(self) -> pd.DataFrame:
         """What Sophos and the Memory server keep on disk."""
         directory, rows = self._workspace.directory, []
@@ -197,6 +206,14 @@ class Tables:
 
     def _run(self, run: str | None) -> str:
         return self._names.of("run", run)
+
+
+def _show_all() -> None:
+    """Have pandas show every column and row of a frame: evidence that is cut off is none."""
+    pd.set_option("display.max_columns", None)
+    pd.set_option("display.max_rows", SHOWN_ROWS)
+    pd.set_option("display.max_colwidth", SHOWN_CHARACTERS)
+    pd.set_option("display.width", SHOWN_WIDTH)
 
 
 def _told(event: StreamEvent) -> tuple[str, int | str, str]:
