@@ -74,7 +74,7 @@ def test_nothing_goes_while_a_sophos_has_the_database(environment: Environment) 
 
 def test_nothing_goes_while_a_lesson_is_at_work(environment: Environment) -> None:
     owner = environment.state / "06-1" / "owner.json"
-    owner.write_text(json.dumps({"pid": os.getpid(), "created": 0}), encoding="utf-8")
+    owner.write_text(json.dumps({"pid": os.getpid(), "born": "0"}), encoding="utf-8")
     with pytest.raises(LabFailure, match="Close its notebook first"):
         clean(environment, everything=True, consents=agree)
     assert owner.exists()
