@@ -118,7 +118,8 @@ class Client:
         """Follow the run's stream to its end, then read the run: what is on record."""
         end = time.monotonic() + seconds
         while (record := self.run(run))["status"] == "running":
-            with self.stream(record["conversation"], run=run) as stream:
+            silence = min(seconds, SILENCE)
+            with self.stream(record["conversation"], run=run, silence=silence) as stream:
                 while time.monotonic() < end and next(stream.received(), None):
                     pass
             if time.monotonic() > end:

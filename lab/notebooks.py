@@ -15,11 +15,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from jupyter_core.paths import jupyter_config_dir
 from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]  # it ships no types
 
 HOST: Final = "127.0.0.1"
 FIRST_PORT: Final = 8888
 OTHER_PORTS: Final = 50  # how many further ones are tried
+# Without an answer the page would ask whether to fetch news.
+DEFAULTS: Final = {
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+    }
+}
 READ_AT_ONCE: Final = 4096  # bytes
 
 
@@ -30,12 +38,20 @@ def main() -> int:
     parser.add_argument("--ready-file", type=Path, required=True)
     parser.add_argument("--owner-pipe", choices=["stdin"], required=True)
     options = parser.parse_args()
+    _write_defaults(Path(jupyter_config_dir()))
     server = LabApp.initialize_server(argv=_flags(options.folder, options.port))
     threading.Thread(target=_watch_owner, args=(server,), daemon=True).start()
     # Called by the loop, so it is serving by then.
     server.io_loop.add_callback(partial(_announce, server, options.ready_file))
     server.start()
     return 0
+
+
+def _write_defaults(config: Path) -> None:
+    """What JupyterLab's page starts from; what a person chooses there goes on top."""
+    place = config / "labconfig" / "default_setting_overrides.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(DEFAULTS), encoding="utf-8")
 
 
 def _flags(folder: Path, port: int) -> list[str]:

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import psutil
 
-from lab.tree import Record, created, is_same, read_records
+from lab.tree import GONE_WITHIN, Record, created, is_same, read_records
 
 PROJECT: Final = Path(__file__).resolve().parents[1]
 ROOT: Final = PROJECT / "data" / "lab"
@@ -118,12 +118,16 @@ def _is_abandoned(directory: Path) -> bool:
 
 
 def _end_leftovers(workspace: Workspace) -> None:
+    ended: list[psutil.Process] = []
     for record in workspace.records():
-        if record.is_alive:
-            with suppress(psutil.NoSuchProcess):
+        with suppress(psutil.NoSuchProcess):
+            if record.is_alive:
                 leftover = psutil.Process(record.pid)
-                for process in (leftover, *leftover.children(recursive=True)):
-                    process.kill()
+                ended += [leftover, *leftover.children(recursive=True)]
+    for process in ended:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(ended, timeout=GONE_WITHIN)
 
 
 def _owner(directory: Path) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@
     DELETE /_lab/requests          forgets them
     POST   /_lab/pace              {"tokens_per_second": n}; null: as at the start; 0: no delay
     POST   /_lab/hold              {"after_tokens": n}: replies stop at that token
-    GET    /_lab/held              how many are held; waits until one is
+    GET    /_lab/held?replies=1    how many are held; waits until there are as many
     POST   /_lab/release           {}: held replies go on
 
 The script, the requests, the pace and the gate die with the process.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from types import ModuleType
+from collections.abc import Sequence
 from typing import Any
 
 from lab.http.request import BadRequest, Request
@@ -29,9 +29,7 @@ from lab.model.ledger import Ledger, Received
 from lab.model.protocol import ChatRequest
 from lab.model.reply import Reply
 from lab.model.script import ScriptedTurn, ScriptError, read_script
-from lab.model.tempo import Tempo
-
-FASTEST = 1_000_000  # tokens per second that a pace can ask for
+from lab.model.tempo import FASTEST, Tempo
 
 
 class ModelServer:
@@ -49,7 +47,7 @@ class ModelServer:
 
     def warm_up(self) -> None:
         """Load what only a reply needs. Without it the first reply does, and is late."""
-        _understanding().plan("")
+        _understand((), (), sample=0)
 
     async def handle(self, request: Request, answer: Answer) -> None:
         match request.method, request.path:
@@ -123,7 +121,7 @@ class ModelServer:
             entry.answered_by = "script"
         if turn is not None and turn.parts is not None:
             return Reply(parts=turn.parts, ending=turn.ending)
-        understood = _understanding().understand(seen, chat.tools, sample=entry.sample)
+        understood = _understand(seen, chat.tools, sample=entry.sample)
         return understood if turn is None else Reply(parts=understood.parts, ending=turn.ending)
 
     async def _lab(self, request: Request, answer: Answer) -> None:
@@ -150,10 +148,15 @@ class ModelServer:
                 self._tempo.release()
                 await answer.json(200, {})
             case "GET", ["held"]:
-                await self._tempo.changed.until(lambda: self._tempo.held > 0)
-                await answer.json(200, {"held": self._tempo.held})
+                text = request.query.get("replies", "1")
+                replies = _count(int(text) if text.isdecimal() else None)
+                await answer.json(200, {"held": await self._held(replies)})
             case _:
                 await answer.json(404, {"error": f"{request.method} {request.path} is not here"})
+
+    async def _held(self, replies: int) -> int:
+        await self._tempo.changed.until(lambda: self._tempo.held >= replies)
+        return self._tempo.held
 
     async def _ended(self, number: int) -> dict[str, Any]:
         def ended() -> bool:
@@ -177,12 +180,14 @@ class ModelServer:
         return value
 
 
-def _understanding() -> ModuleType:
-    # Deferred for start-up time: its patterns and goals take as long to load as all the rest, and
+def _understand(
+    messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, sample: int
+) -> Reply:
+    # Deferred for start-up time: its goals and patterns take as long to load as all the rest, and
     # nobody waits for them while the owner reads the ready file.
-    from lab.model import understanding  # noqa: PLC0415 -- see above
+    from lab.model.understanding import understand  # noqa: PLC0415 -- see above
 
-    return understanding
+    return understand(messages, tools, sample=sample)
 
 
 def _field(request: Request, name: str) -> Any:
@@ -194,7 +199,7 @@ def _field(request: Request, name: str) -> Any:
 
 def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise BadRequest(400, "after_tokens is a whole number from 0 up")
+        raise BadRequest(400, "That is counted in whole numbers from 0 up.")
     return value
 
 

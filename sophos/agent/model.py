@@ -147,15 +147,21 @@ class Model:
         chat = self._chat.bind_tools([_described(tool) for tool in tools]) if tools else self._chat
         stream = aiter(chat.astream(list(messages)))
         wait = self._options.first_token_timeout
+        heard = False
         try:
             while True:
                 async with asyncio.timeout(wait):
                     chunk = await anext(stream)
                 assert isinstance(chunk, AIMessageChunk)
+                heard = True
                 wait = self._options.token_timeout
                 _take(chunk, gathered, on_piece)
         except StopAsyncIteration:
             return
+        except ValueError as error:
+            # LangChain has no class of its own for a stream with nothing in it.
+            if heard or type(error) is not ValueError:
+                raise
         finally:
             await stream.aclose()  # type: ignore[attr-defined]
 

@@ -74,7 +74,6 @@ async def _transport(
     if isinstance(address, Local):
         parameters = _parameters(address, environment)
         async with words.listen() as said, stdio_client(parameters, errlog=said) as streams:
-            said.close()  # The child has it now; with ours open nobody would see it close.
             yield streams
         return
     # A proxy for the way out has no business between this machine and itself.

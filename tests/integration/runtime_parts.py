@@ -19,6 +19,7 @@ from toolboxes import configure, facts_with, small
 
 from lab.witness import ScriptedModel
 from sophos.events import ChatError, End, Sent, Token, Trace, TraceEvent
+from sophos.failpoints import Failpoint, parse_failpoints
 from sophos.run import Run, RunStatus
 from sophos.runtime.answers import Started
 from sophos.runtime.lifecycle import open_runtime
@@ -47,7 +48,11 @@ class House:
     @property
     def effects(self) -> list[str]:
         """The tools whose effect happened, in order."""
-        return [str(name) for name in facts_with(self.journal, "done")]
+        return self.facts("done")
+
+    def facts(self, word: str) -> list[str]:
+        """The tools that the server noted `word` of: called, done or cancelled."""
+        return [str(name) for name in facts_with(self.journal, word)]
 
     def settings(self, **changes: Any) -> Settings:
         values: dict[str, Any] = {
@@ -63,6 +68,10 @@ class House:
     async def open(self, boot_id: str = "boot-1", **settings: Any) -> AsyncIterator[Runtime]:
         async with open_runtime(self.settings(**settings), boot_id=boot_id) as runtime:
             yield runtime
+
+    @staticmethod
+    def failpoint(rule: str) -> tuple[Failpoint, ...]:
+        return parse_failpoints(rule)
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """What any outsider sees on disk now."""

@@ -60,6 +60,17 @@ def test_a_server_that_died_between_two_calls_is_started_again(tmp_path: Path) -
     assert len(pids(tmp_path / "a")) == 2
 
 
+def test_two_children_of_one_server_never_live_at_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        servers = {"a": small(tmp_path / "a", "slow to end")}
+        async with toolbox_in(tmp_path, servers) as toolbox:
+            result = await toolbox.call("a__look", {"then": "go mute"}, key="1")
+            assert result.status == "error"
+
+    asyncio.run(scenario())
+    assert facts_with(tmp_path / "a", "beside") == [[], []]
+
+
 def test_without_reconnect_one_dead_server_fails_every_later_use(tmp_path: Path) -> None:
     async def scenario() -> None:
         off = Protections.without(Protection.RECONNECT)

@@ -234,3 +234,40 @@ def test_a_child_has_what_it_was_given_and_nothing_of_ours(
 
     asyncio.run(scenario())
     assert (tmp_path / "memory").is_dir()
+
+
+def test_what_a_failing_server_said_last_is_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        async with toolbox_in(tmp_path, {"a": small(tmp_path / "a", "fails")}) as toolbox:
+            with pytest.raises(ToolsUnavailable):
+                await toolbox.offer()
+
+    asyncio.run(scenario())
+    [record] = caplog.records
+    assert vars(record)["server"] == "a"
+    assert vars(record)["last_words"].endswith("these are my last words")
+
+
+def test_a_server_that_says_much_on_its_standard_error_is_not_held_up(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with toolbox_in(tmp_path, {"a": small(tmp_path / "a", "chatty")}) as toolbox:
+            assert (await toolbox.offer()).tools
+
+    asyncio.run(scenario())
+
+
+def test_a_server_that_keeps_failing_is_started_less_and_less_often(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with toolbox_in(tmp_path, {"a": small(tmp_path / "a", "fails")}) as toolbox:
+            for _ in range(3):
+                with pytest.raises(ToolsUnavailable):
+                    await toolbox.offer()
+            toolbox._links["a"]._failures = 9
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await toolbox.offer()
+
+    asyncio.run(scenario())
+    assert len(pids(tmp_path / "a")) == 3

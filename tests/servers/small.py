@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,16 @@ def note(**fact: Any) -> None:
     with LOCK, JOURNAL.open("a", encoding="utf-8") as journal:
         journal.write(json.dumps({"pid": os.getpid(), **fact}) + "\n")
         journal.flush()
+
+
+def others() -> list[int]:
+    """Processes with the same journal that are still there."""
+    found = set()
+    for line in JOURNAL.read_text(encoding="utf-8").splitlines() if JOURNAL.exists() else []:
+        with suppress(ProcessLookupError):
+            os.kill(json.loads(line)["pid"], 0)
+            found.add(json.loads(line)["pid"])
+    return sorted(found)
 
 
 def send(message: dict[str, Any]) -> None:
@@ -82,8 +93,9 @@ def outcome(  # noqa: C901, PLR0912 - one case per misbehaviour
         case "wait":
             while not JOURNAL.with_suffix(".go").exists():
                 time.sleep(0.005)
-        case "freeze":
-            os.kill(os.getpid(), signal.SIGSTOP)
+        case "go mute":
+            os.close(sys.stdout.fileno())
+            return None
         case "print":
             with LOCK:
                 sys.stdout.buffer.write(b"hello\n\xff\xfe{}\n[1]\n")
@@ -149,14 +161,16 @@ def main() -> None:
     if "launcher" in MANNERS:
         stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
         grandchild = subprocess.Popen([sys.executable, "-ISc", stubborn]).pid
-    note(started=sorted(MANNERS), grandchild=grandchild)
-    sys.stderr.write("these are my last words\n")
+    note(started=sorted(MANNERS), grandchild=grandchild, beside=others())
+    sys.stderr.write("x" * (1_000_000 if "chatty" in MANNERS else 1))
+    sys.stderr.write("\nthese are my last words\n")
     if "fails" in MANNERS:
         sys.exit(4)
     if "loud" in MANNERS:
         sys.stdout.write("Welcome!\n")
     for line in sys.stdin:
         answer(json.loads(line))
+    time.sleep(0.5 if "slow to end" in MANNERS else 0)
     while "stubborn" in MANNERS:
         time.sleep(60)
 

@@ -43,6 +43,7 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
         ("npm error code ENOSPC", "disk is full"),
         ("OSError: [Errno 30] Read-only file system: '/x'", "cannot be written"),
         ("The lockfile at `uv.lock` needs to be updated", "do not match"),
+        ("Failed to fetch: … invalid peer certificate: UnknownIssuer", "SSL_CERT_FILE"),
         ("segmentation fault", OTHERWISE),
     ],
 )
