@@ -42,8 +42,4 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("lessons", nargs="+", type=Path)
     for path in parser.parse_args().lessons:
-<<<<<<< HEAD
         print(f"{path}: {record(path):.1f} s")  # noqa: T201 - a command, and this is its answer
-=======
-        print(f"{path}: {record(path):.1f} s")  # noqa: T201 - this is its answer
->>>>>>> lesson
