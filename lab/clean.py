@@ -21,10 +21,12 @@ from lab.lockfile import is_held
 CACHES: Final = (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 SCATTERED: Final = ("__pycache__", ".ipynb_checkpoints")  # in any folder of ours
 SOURCES: Final = ("sophos", "lab", "lessons", "tests")
+PREDICTIONS: Final = "predictions.db"  # and what SQLite keeps beside it
 # What is there, and what its loss means.
 KEPT: Final = (
     ("data/db", "every conversation of yours"),
     ("data/memory", "everything the agent was told to remember"),
+    ("data/lab/predictions.db", "what you predicted in the lessons, and why"),
     (".venv", "the Python packages; set-up installs them again, with the network"),
     (".mcp-servers", "the MCP servers; set-up installs them again, with the network"),
 )
@@ -62,6 +64,8 @@ def clean(environment: Environment, *, everything: bool, consents: Callable[[str
         if not path.exists():
             continue
         if consents(f"Remove {name}: {loss}?"):
+            for beside in path.parent.glob(f"{PREDICTIONS}-*") if path.is_file() else ():
+                _remove(beside)
             _remove(path)
             print(f"Removed {name}.")
         else:
@@ -82,7 +86,9 @@ def _is_at_work(owner: Path) -> bool:
 
 
 def _made(root: Path) -> Iterator[Path]:
-    yield root / "data" / "lab"
+    lab = root / "data" / "lab"
+    if lab.exists():
+        yield from (path for path in lab.iterdir() if not path.name.startswith(PREDICTIONS))
     for name in CACHES:
         yield root / name
     for source in SOURCES:

@@ -33,7 +33,7 @@ from lab.workspace import Workspace
 PAGES: Final[tuple[str, ...]] = ("JupyterLab", "Sophos", "Web site")  # as they are shown
 LOOPBACK: Final = "127.0.0.1,localhost"
 LOOK_EVERY: Final = 0.5  # seconds between two looks at who has ended
-FORGOTTEN_GRACE: Final = 3.0  # seconds for what a kernel left behind to end by itself
+FORGOTTEN_GRACE: Final = 2.0  # seconds for what a kernel left behind to end by itself
 LAST_WORDS: Final = 8  # lines of a log that are shown
 
 

@@ -28,7 +28,7 @@ FIRST_START_WITHIN = 120.0  # seconds for another start of the same checkout to 
 
 def main(arguments: Sequence[str], environment: Environment | None = None) -> int:
     """Start everything, say where it is, and wait. Ctrl-C ends it, and leaves nothing behind."""
-    options = _options(arguments)
+    options = command_line().parse_args(arguments)
     environment = environment or here()
     for number in _endings():
         signal.signal(number, _end)
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str], environment: Environment | None = None) -> in
         return 128 + signal.SIGINT
 
 
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
+def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lab start", description=main.__doc__)
     parser.add_argument(
         "--model",
@@ -63,7 +63,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--no-browser", action="store_true", help="open no page")
     parser.add_argument("--no-jupyter", action="store_true", help="start Sophos without lessons")
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _port_argument(text: str) -> int:
