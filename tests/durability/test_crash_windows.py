@@ -101,6 +101,7 @@ def test_a_resume_goes_on_where_the_dead_process_stood(house: House, window: Win
             events = await watch(runtime, conversation, run=started.run)
             assert (await runtime.run(started.run)).status is RunStatus.COMPLETED
             assert traces(events)[0].event is TraceEvent.RESUME
+            assert traces(events)[0].node in {"agent", "tools"}
             assert events[0].id == f"{started.run}:1"
             assert answer(events).count("Both are done.") == min(window.asks, 1)
             record = await told(runtime, conversation)
