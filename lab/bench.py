@@ -35,10 +35,19 @@ AnyProcess = TypeVar("AnyProcess", bound=Process)
 
 
 class Bench:
-    """One workspace with its processes. `settings` hold for every start of its Sophos."""
+    """One workspace with its processes. `settings` hold for every start of its Sophos.
+
+    `tokens_per_second` is the scripted model's pace, 0 for none; a real model has its own.
+    """
 
     def __init__(
-        self, name: str, model: str | None = None, *, root: Path = ROOT, **settings: Any
+        self,
+        name: str,
+        model: str | None = None,
+        *,
+        tokens_per_second: float = 0,
+        root: Path = ROOT,
+        **settings: Any,
     ) -> None:
         kind = model or os.environ.get(MODEL_VARIABLE) or SCRIPTED
         if kind not in {SCRIPTED, OLLAMA}:
@@ -46,6 +55,7 @@ class Bench:
         self.is_scripted = kind == SCRIPTED
         self.workspace = make_workspace(name, root)
         write_configuration(self.workspace)
+        self._tokens_per_second = tokens_per_second
         self._settings = settings
         self._processes: list[Process] = []
 
@@ -123,7 +133,8 @@ class Bench:
     @cached_property
     def _model_process(self) -> Neighbour:
         log = self.workspace.processes / "model.requests.jsonl"
-        return self._kept(Neighbour("model", "lab.model", self.workspace, ["--log", str(log)]))
+        options = ["--log", str(log), "--tokens-per-second", str(self._tokens_per_second)]
+        return self._kept(Neighbour("model", "lab.model", self.workspace, options))
 
     @cached_property
     def _site_process(self) -> Neighbour:

@@ -7,6 +7,7 @@ there are. They die with the client.
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -50,6 +51,7 @@ class Client:
             trust_env=False,
             verify=False,  # noqa: S501 - loopback over plain HTTP: the certificates cost a start
         )
+        weakref.finalize(self, self._http.close)
 
     def start(
         self, message: str, conversation: str | None = None, key: str | None = None
@@ -116,7 +118,8 @@ class Client:
         """Follow the run's stream to its end, then read the run: what is on record."""
         end = time.monotonic() + seconds
         while (record := self.run(run))["status"] == "running":
-            with self.stream(record["conversation"], run=run) as stream:
+            silence = min(seconds, SILENCE)
+            with self.stream(record["conversation"], run=run, silence=silence) as stream:
                 while time.monotonic() < end and next(stream.received(), None):
                     pass
             if time.monotonic() > end:
@@ -156,9 +159,6 @@ class Client:
         """`status` and `checks`, whether it is ready or not."""
         answer = self._send("GET", "/api/readyz", accept=httpx.codes.SERVICE_UNAVAILABLE)
         return dict(answer.json())
-
-    def close(self) -> None:
-        self._http.close()
 
     def _start(self, path: str, body: dict[str, Any], key: str | None) -> Started:
         headers = {"Idempotency-Key": key} if key else {}

@@ -62,7 +62,6 @@ class Installer:
     def __init__(self, environment: Environment, steps: Steps) -> None:
         self._environment = environment
         self._steps = steps
-        self._uv: Path | None = None
 
     def make_all(self) -> None:
         environment = self._environment
@@ -88,7 +87,6 @@ class Installer:
 
     def _make_packages(self, part: Part, *, again: bool) -> None:
         self._make_venv(part)
-        self._uv = find_uv(self._environment) or self._install_uv()
         self._sync(part, project=self._environment.root, again=again)
 
     def _make_fetch(self, part: Part, *, again: bool) -> None:
@@ -151,13 +149,14 @@ class Installer:
         return uv
 
     def _sync(self, part: Part, *, project: Path, again: bool) -> None:
-        self._uv = self._uv or find_uv(self._environment) or self._install_uv()
+        # Each time: in an environment that a uv made, a sync removes the uv we put there.
+        uv = find_uv(self._environment) or self._install_uv()
         # Only where the folder could not be removed, since we run from it.
         flags = ("--reinstall",) if again else ()
         places = ("--project", project, "--python", python_in(part.folder))
         self._steps.run(
             f"Installing {part.title}",
-            [self._uv, "sync", "--locked", "--compile-bytecode", "--no-progress", *flags, *places],
+            [uv, "sync", "--locked", "--compile-bytecode", "--no-progress", *flags, *places],
             environ=_environ(UV_PROJECT_ENVIRONMENT=str(part.folder), UV_PYTHON_DOWNLOADS="never"),
             folder=project,
         )

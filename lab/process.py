@@ -25,7 +25,7 @@ import psutil
 from lab.facts import NotSeen, until
 from lab.life import note_end, note_start
 from lab.ownership import let_go, spawn
-from lab.tree import Descendants, Record, created
+from lab.tree import Descendants, Record, birth
 
 READY_WITHIN: Final = 60.0  # seconds
 STOP_WITHIN: Final = 40.0  # seconds; longer than a server's own grace
@@ -223,11 +223,11 @@ class Process:
         return status
 
     def _record(self) -> None:
-        # No creation time means that it has ended already: wait_ready will say so.
-        if (when := created(self.pid)) is not None:
-            Record(
-                name=self.name, start=self.starts, pid=self.pid, created=when, ready=self.ready
-            ).save(self.directory)
+        # One that has ended already has no record: wait_ready will say so.
+        if (born := birth(self.pid)) is not None:
+            about: dict[str, Any] = {"name": self.name, "start": self.starts, "pid": self.pid}
+            about["created"] = psutil.Process(self.pid).create_time()
+            Record(**about, born=born, ready=self.ready).save(self.directory)
 
     def _refuse_early_end(self) -> None:
         if not self.ready_file.exists():

@@ -47,8 +47,7 @@ class VisitLedger:
     def __init__(self, file: Path | None) -> None:
         self.visits: list[Visit] = []
         if file is not None and file.exists():
-            lines = file.read_text(encoding="utf-8").splitlines()
-            self.visits = [Visit(**json.loads(line)) for line in lines]
+            self.visits = _read(file)
         # One line a write: the file is whole whenever the process is killed.
         self._file = file.open("a", encoding="utf-8", buffering=1) if file is not None else None
 
@@ -64,6 +63,14 @@ class VisitLedger:
         self.visits.append(visit)
         if self._file is not None:
             self._file.write(json.dumps(asdict(visit)) + "\n")
+
+
+def _read(ledger: Path) -> list[Visit]:
+    lines = ledger.read_text(encoding="utf-8").splitlines()
+    try:
+        return [Visit(**json.loads(line)) for line in lines]
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{ledger} is no ledger of visits. {error}") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +125,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         site = Site(VisitLedger(options.ledger))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         print(f"{NAME} cannot start: {error}", file=sys.stderr)
         return 2
     return child.serve(site.handle, options, name=NAME)

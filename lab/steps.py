@@ -37,6 +37,10 @@ REMEDIES: Final = (
         "A lock file and its project file do not match. Undo the change to either, or lock anew.",
     ),
     (
+        ("unknownissuer", "certificate"),
+        "Your network has a certificate of its own: set SSL_CERT_FILE and NODE_EXTRA_CA_CERTS to it.",
+    ),
+    (
         (
             "dns error",
             "name resolution",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -80,6 +81,7 @@ class EventStream:
 
     def _open(self) -> None:
         self._response = self._connect(self.last_event_id)
+        weakref.finalize(self, self._response.close)
         self._parser, self._ready = Parser(), deque[StreamEvent]()
         self.closed_by, self._bytes = None, self._response.iter_raw()
         if self._response.status_code == httpx.codes.NO_CONTENT:

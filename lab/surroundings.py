@@ -49,15 +49,24 @@ def whose(port: int) -> str:
         return "taken by another program"
 
 
+def port_number(text: str) -> int:
+    """A port, or 0 for any. Raises ValueError that says what to write."""
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise ValueError("write a number from 0 to 65535")
+    return int(text)
+
+
 def port(environ: Mapping[str, str]) -> Finding:
     """The port that Sophos asks for."""
     text = environ.get("PORT") or str(PORT)
-    if not text.isdigit() or int(text) > 65535:
-        return missing("PORT", f"{text!r} is no port", "set a number up to 65535, or unset it")
-    if is_free(int(text)):
-        return good(f"Port {text}", "free")
+    try:
+        number = port_number(text)
+    except ValueError as error:
+        return missing("PORT", f"{text!r} is no port", str(error))
+    if is_free(number):
+        return good(f"Port {number}", "free")
     remedy = "none needed: the lab takes another port and says so"
-    return note(f"Port {text}", whose(int(text)), remedy)
+    return note(f"Port {number}", whose(number), remedy)
 
 
 def disk(environment: Environment) -> Finding:
@@ -88,13 +97,18 @@ def database(path: Path) -> Finding:
     return good("Database", f"{path} opens")
 
 
+def ollama_asked_for(environ: Mapping[str, str]) -> tuple[str, str]:
+    """The URL of the Ollama and the name of the model that Sophos would ask."""
+    host = (environ.get("OLLAMA_HOST") or "http://localhost:11434").rstrip("/")
+    host = host if "://" in host else f"http://{host}"
+    return host, environ.get("OLLAMA_MODEL") or "qwen3"
+
+
 def model(environ: Mapping[str, str], *, needed: bool) -> Finding:
     """Ollama, and the model asked for; only a note where the scripted model is used."""
     sick = missing if needed else note
     unless = "" if needed else "only for --model ollama: "
-    host = (environ.get("OLLAMA_HOST") or "http://localhost:11434").rstrip("/")
-    host = host if "://" in host else f"http://{host}"
-    wanted = environ.get("OLLAMA_MODEL") or "qwen3"
+    host, wanted = ollama_asked_for(environ)
     try:
         names = {entry["name"] for entry in _get(f"{host}/api/tags")["models"]}
     except (OSError, ValueError, KeyError, TypeError):

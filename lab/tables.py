@@ -1,7 +1,7 @@
 """What the bench's files and processes say, as data frames. Read-only, sorted, the same in every run.
 
-Short names stand for ids: `run 1`, `call 2`, `server#1`. With `raw=True` a frame also has the ids,
-times, pids and ports, which differ from run to run. Nothing here asks the server under test: a
+Short names stand for ids: `run 1`, `call 2`, `server#1`. With `raw=True` a frame also has what
+differs from run to run: ids, times, pids, ports, exact sizes. Nothing here asks the server under test: a
 dead one can be read as well.
 """
 
@@ -22,9 +22,13 @@ from lab.roles import connections, members
 from lab.snapshot import Read, snapshot
 from lab.stream import StreamEvent
 from lab.thread import Thread, read_thread
+from lab.walk import walk
 from lab.witness import read_visits
 from lab.workspace import Workspace
 
+SHOWN_ROWS: Final = 100
+SHOWN_CHARACTERS: Final = 160  # of one cell of a frame
+SHOWN_WIDTH: Final = 160  # characters of a frame's line, where it is shown as text
 _CONVERSATIONS: Final = """
     SELECT conversations.*,
            (SELECT count(*) FROM runs WHERE conversation_id = conversations.id) AS runs,
@@ -50,6 +54,7 @@ class Tables:
         self._shown = shown
         self._ledger = ledger
         self._names = Names()
+        _show_all()
 
     def conversations(self, *, raw: bool = False) -> pd.DataFrame:
         """Oldest first; `status` is the newest run's."""
@@ -57,7 +62,11 @@ class Tables:
             self._name_all(read)
             rows = [
                 dict(row)
-                | {"conversation": self._conversation(row["id"]), "messages": row["message_count"]}
+                | {
+                    "conversation": self._conversation(row["id"]),
+                    "title": self._placed(row["title"]),
+                    "messages": row["message_count"],
+                }
                 for row in read("conversations", _CONVERSATIONS)
                 if row["deleted_at"] is None
             ]
@@ -93,20 +102,21 @@ class Tables:
             | {"next": ", ".join(checkpoint.next), "run": self._run(checkpoint.run)}
             for checkpoint in self.thread(conversation).checkpoints
         ]
-        columns = ["step", "source", "next", "run", "messages", "bytes"]
-        return _frame(rows, columns, ["id", "parent"] if raw else [])
+        columns = ["step", "source", "next", "run", "messages"]
+        # Sizes differ by a few bytes from run to run: there are random numbers in a checkpoint.
+        return _frame(rows, columns, ["bytes", "id", "parent"] if raw else [])
 
     def writes(self, conversation: str, *, raw: bool = False) -> pd.DataFrame:
         """What the tasks of the step after `step` finished; pending until a checkpoint holds it."""
         rows = [asdict(write) for write in self.thread(conversation).writes]
-        columns = ["step", "task", "channel", "what", "bytes", "pending"]
-        return _frame(rows, columns, ["checkpoint", "task_id"] if raw else [])
+        columns = ["step", "task", "channel", "what", "pending"]
+        return _frame(rows, columns, ["bytes", "checkpoint", "task_id"] if raw else [])
 
     def memory(self) -> pd.DataFrame:
         """The Memory server's knowledge graph, as its file holds it: entities, then relations."""
         path = self._workspace.memory_file
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        rows = [_memory_row(json.loads(line)) for line in lines if line.strip()]
+        rows = [_memory_row(json.loads(self._placed(line))) for line in lines if line.strip()]
         rows.sort(key=lambda row: (row["kind"], row["name"], row["type"]))
         return _frame(rows, ["kind", "name", "type", "content"])
 
@@ -153,6 +163,10 @@ class Tables:
         rows.sort(key=lambda row: (row["process"], row["socket"], row["peer"]))
         return _frame(rows, ["process", "socket", "peer"], ["address"] if raw else [])
 
+    def walk(self) -> pd.DataFrame:
+        """Every stage of a run: how often it happened so far, and how much of it is kept where."""
+        return walk(self)
+
     def files(self) -> pd.DataFrame:
         """What Sophos and the Memory server keep on disk."""
         directory, rows = self._workspace.directory, []
@@ -181,11 +195,26 @@ class Tables:
         for row in read("runs", "SELECT id FROM runs ORDER BY sequence"):
             self._run(row["id"])
 
+    def _placed(self, text: str) -> str:
+        """The text with `http://site` and the like in place of addresses with a port."""
+        for record in self._workspace.records():
+            if url := record.ready.get("url"):
+                text = text.replace(url, f"http://{record.name}")
+        return text
+
     def _conversation(self, conversation: str) -> str:
         return self._names.of("conversation", conversation)
 
     def _run(self, run: str | None) -> str:
         return self._names.of("run", run)
+
+
+def _show_all() -> None:
+    """Have pandas show every column and row of a frame: evidence that is cut off is none."""
+    pd.set_option("display.max_columns", None)
+    pd.set_option("display.max_rows", SHOWN_ROWS)
+    pd.set_option("display.max_colwidth", SHOWN_CHARACTERS)
+    pd.set_option("display.width", SHOWN_WIDTH)
 
 
 def _told(event: StreamEvent) -> tuple[str, int | str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -56,6 +57,8 @@ class ScriptedModel(Model):
     def __init__(self, process: Neighbour) -> None:
         super().__init__(process.url)
         self.process = process
+        # A bench that nobody holds any more leaves no open connection either.
+        weakref.finalize(self, self._client.close)
 
 
 class RealModel:

@@ -74,7 +74,7 @@ ROWS: Final = {
     Protection.RECONNECT: Row(
         prevents="a tool server that died is started again",
         absence_shows="one dead tool server fails every later run",
-        module="sophos/tools/toolbox.py",
+        module="sophos/tools/link.py",
     ),
     Protection.SINGLE_OWNER: Row(
         prevents="one database file has one owner",

@@ -152,7 +152,7 @@ class Settings:
     )
     protections: Protections = field(default_factory=Protections)
     # Not shown: a proxy's address may hold a password.
-    child_environment: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    child_environment: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Settings:

@@ -48,6 +48,15 @@ class Model:
         received: list[dict[str, Any]] = self._ask("GET", "/_lab/requests")["requests"]
         return received
 
+    def wait_requests(
+        self, at_least: int = 1, *, seconds: float = WAIT_AT_MOST
+    ) -> list[dict[str, Any]]:
+        """As `requests`, once there are so many; raises TimeoutError if there are not."""
+        what_is_missing = f"There are not {at_least} requests"
+        path = f"/_lab/requests?at_least={at_least}"
+        received: list[dict[str, Any]] = self._wait(path, seconds, what_is_missing)["requests"]
+        return received
+
     def forget_requests(self) -> None:
         """Forget them. Numbers go on from where they are."""
         self._ask("DELETE", "/_lab/requests")
@@ -65,12 +74,10 @@ class Model:
         """Stop every reply at exactly this token; what an earlier `hold` stopped goes on."""
         self._ask("POST", "/_lab/hold", json={"after_tokens": after_tokens})
 
-    def wait_held(self, *, seconds: float = WAIT_AT_MOST) -> int:
-        """How many replies are held, once one is; raises TimeoutError if none is."""
-        held: int = self._wait("/_lab/held", seconds, "No reply has come to the token to hold")[
-            "held"
-        ]
-        return held
+    def wait_held(self, replies: int = 1, *, seconds: float = WAIT_AT_MOST) -> None:
+        """Wait until so many replies are held; raises TimeoutError if they are not."""
+        what_is_missing = f"There are not {replies} replies held"
+        self._wait(f"/_lab/held?at_least={replies}", seconds, what_is_missing)
 
     def release(self) -> None:
         """Let everything that is held go on."""

@@ -13,13 +13,14 @@ from typing import Final
 URL: Final = "\x01"
 QUOTED: Final = "\x02"
 DONE: Final = "\x00"
+NO_MARKS: Final = str.maketrans(dict.fromkeys((URL, QUOTED, DONE), " "))
 
 ADDRESS: Final = re.compile(r"https?://[^\s<>\"'“”`()\[\]]+[^\s<>\"'“”`()\[\].,;:!?]")
 QUOTES: Final = re.compile(
     r"\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`|(?<![\w])'([^'\n]+(?:'\w[^'\n]*)*)'(?!\w)"
 )
 
-READ_AT_MOST: Final = 4_000  # characters of a message; patterns take quadratic time
+READ_AT_MOST: Final = 4_000  # characters of a message; patterns take time with its square
 
 IN_CLAUSE: Final = rf"(?:[^.;!?\n{DONE}]|\.(?=\S))"
 VERBS: Final = (
@@ -27,7 +28,9 @@ VERBS: Final = (
     "|make|list|show|tell|count|say|repeat|call|use|run|remember|delete|remove|forget|search|what"
     "|who|how"
 )
-REST: Final = rf"(?:(?!\s*,?\s*\b(?:and|then)\s+(?:then\s+)?(?:(?:{VERBS})\b|{DONE})){IN_CLAUSE})*"
+REST: Final = (
+    rf"(?:(?!\s*,?\s*\b(?:and|then)\s+(?:then\s+)?(?:(?:{VERBS})\b|{DONE})){IN_CLAUSE}){{0,500}}"
+)
 """The rest of a clause: up to its end, or to an `and` with another verb after it."""
 
 
@@ -38,7 +41,8 @@ class Prompt:
 
     @classmethod
     def read(cls, text: str) -> Prompt:
-        masked = ADDRESS.sub(lambda found: URL * len(found[0]), text[:READ_AT_MOST])
+        plain = text[:READ_AT_MOST].translate(NO_MARKS)
+        masked = ADDRESS.sub(lambda found: URL * len(found[0]), plain)
         masked = QUOTES.sub(_mask_quoted, masked)
         return cls(text, masked)
 

@@ -3,12 +3,12 @@
     POST /api/chat    GET /api/tags  /api/version  /api/ps    POST /api/show    GET /
 
     POST   /_lab/script            {"turns": […]}: replaces what is left of the script
-    GET    /_lab/requests          every request received, in order
+    GET    /_lab/requests?at_least=0   every request received, in order; waits for as many
     GET    /_lab/requests/<n>      one of them, once it has ended; waits for that
     DELETE /_lab/requests          forgets them
     POST   /_lab/pace              {"tokens_per_second": n}; null: as at the start; 0: no delay
     POST   /_lab/hold              {"after_tokens": n}: replies stop at that token
-    GET    /_lab/held              how many are held; waits until one is
+    GET    /_lab/held?at_least=1   how many are held; waits until there are as many
     POST   /_lab/release           {}: held replies go on
 
 The script, the requests, the pace and the gate die with the process.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from types import ModuleType
+from collections.abc import Sequence
 from typing import Any
 
 from lab.http.request import BadRequest, Request
@@ -29,9 +29,7 @@ from lab.model.ledger import Ledger, Received
 from lab.model.protocol import ChatRequest
 from lab.model.reply import Reply
 from lab.model.script import ScriptedTurn, ScriptError, read_script
-from lab.model.tempo import Tempo
-
-FASTEST = 1_000_000  # tokens per second that a pace can ask for
+from lab.model.tempo import FASTEST, Tempo
 
 
 class ModelServer:
@@ -49,7 +47,7 @@ class ModelServer:
 
     def warm_up(self) -> None:
         """Load what only a reply needs. Without it the first reply does, and is late."""
-        _understanding().plan("")
+        _understand((), (), sample=0)
 
     async def handle(self, request: Request, answer: Answer) -> None:
         match request.method, request.path:
@@ -123,7 +121,7 @@ class ModelServer:
             entry.answered_by = "script"
         if turn is not None and turn.parts is not None:
             return Reply(parts=turn.parts, ending=turn.ending)
-        understood = _understanding().understand(seen, chat.tools, sample=entry.sample)
+        understood = _understand(seen, chat.tools, sample=entry.sample)
         return understood if turn is None else Reply(parts=understood.parts, ending=turn.ending)
 
     async def _lab(self, request: Request, answer: Answer) -> None:
@@ -132,8 +130,7 @@ class ModelServer:
                 self._script = deque(_turns(_field(request, "turns")))
                 await answer.json(200, {"turns": len(self._script)})
             case "GET", ["requests"]:
-                requests = [entry.as_json() for entry in self._ledger.requests]
-                await answer.json(200, {"requests": requests})
+                await answer.json(200, {"requests": await self._requests(_wanted(request, 0))})
             case "GET", ["requests", number] if number.isdecimal():
                 await answer.json(200, await self._ended(int(number)))
             case "DELETE", ["requests"]:
@@ -150,10 +147,18 @@ class ModelServer:
                 self._tempo.release()
                 await answer.json(200, {})
             case "GET", ["held"]:
-                await self._tempo.changed.until(lambda: self._tempo.held > 0)
-                await answer.json(200, {"held": self._tempo.held})
+                await answer.json(200, {"held": await self._held(_wanted(request, 1))})
             case _:
                 await answer.json(404, {"error": f"{request.method} {request.path} is not here"})
+
+    async def _requests(self, at_least: int) -> list[dict[str, Any]]:
+        requests = self._ledger.requests
+        await self._ledger.changed.until(lambda: len(requests) >= at_least)
+        return [entry.as_json() for entry in requests]
+
+    async def _held(self, at_least: int) -> int:
+        await self._tempo.changed.until(lambda: self._tempo.held >= at_least)
+        return self._tempo.held
 
     async def _ended(self, number: int) -> dict[str, Any]:
         def ended() -> bool:
@@ -177,12 +182,14 @@ class ModelServer:
         return value
 
 
-def _understanding() -> ModuleType:
-    # Deferred for start-up time: its patterns and goals take as long to load as all the rest, and
+def _understand(
+    messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, sample: int
+) -> Reply:
+    # Deferred for start-up time: its goals and patterns take as long to load as all the rest, and
     # nobody waits for them while the owner reads the ready file.
-    from lab.model import understanding  # noqa: PLC0415 -- see above
+    from lab.model.understanding import understand  # noqa: PLC0415 -- see above
 
-    return understanding
+    return understand(messages, tools, sample=sample)
 
 
 def _field(request: Request, name: str) -> Any:
@@ -192,9 +199,14 @@ def _field(request: Request, name: str) -> Any:
     return body[name]
 
 
+def _wanted(request: Request, otherwise: int) -> int:
+    text = request.query.get("at_least", str(otherwise))
+    return _count(int(text) if text.isascii() and text.isdecimal() else None)
+
+
 def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise BadRequest(400, "after_tokens is a whole number from 0 up")
+        raise BadRequest(400, "That is counted in whole numbers from 0 up.")
     return value
 
 

@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"”']?\s+(?=[A-Z\"“])")
-LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-EMPHASIS: Final = re.compile(r"[*_`]{1,3}(\S.*?)[*_`]{1,3}")
+READ_AT_MOST: Final = 20_000  # characters of a page
+LINK: Final = re.compile(r"!?\[([^\]]{0,500})\]\([^)]{0,500}\)")
+EMPHASIS: Final = re.compile(r"[*_`]{1,3}(\S.{0,500}?)[*_`]{1,3}")
 NUMBERS: Final = {
     word: number
     for number, word in enumerate(
@@ -36,7 +37,7 @@ def how_many_sentences(text: str) -> int | None:
 
 
 def _blocks(page: str) -> list[list[str]]:
-    text = page.partition("<error>")[0]
+    text = page[:READ_AT_MOST].partition("<error>")[0]
     if text.startswith("Contents of "):
         text = text.partition("\n")[2]
     blocks: list[list[str]] = [[]]

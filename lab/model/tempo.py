@@ -11,6 +11,7 @@ from typing import Final
 
 from lab.model.bell import Bell
 
+FASTEST: Final = 1_000_000  # tokens per second; more is the same as no delay
 MOST_BEHIND: Final = 0.25  # seconds that a late token may be made up for by the ones after it
 
 

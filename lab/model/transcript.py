@@ -121,7 +121,7 @@ def _steps(messages: Sequence[dict[str, Any]]) -> list[Step]:
                 break
             results.append(_content(answer))
         for position, call in enumerate(calls):
-            function = call.get("function", {}) if isinstance(call, dict) else {}
+            function = _object(call, "function")
             arguments = function.get("arguments")
             steps.append(
                 Step(
@@ -138,9 +138,15 @@ def _is_page(step: Step) -> bool:
 
 
 def _offered(tool: Any) -> tuple[str, dict[str, Any]]:
-    function = tool.get("function") or {}
-    parameters = function.get("parameters") or {}
-    return str(function.get("name", "")), parameters.get("properties") or {}
+    function = _object(tool, "function")
+    properties = _object(_object(function, "parameters"), "properties")
+    return str(function.get("name", "")), properties
+
+
+def _object(holder: Any, field: str) -> dict[str, Any]:
+    """A field that ought to hold an object, whatever it and its holder are."""
+    value = holder.get(field) if isinstance(holder, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def _role(message: dict[str, Any]) -> str:

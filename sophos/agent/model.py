@@ -6,7 +6,8 @@ A reply counts only if the server said `done`: a stream that ends early is no an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -51,6 +52,16 @@ class _Reply:
     @property
     def begun(self) -> bool:
         return bool(self.answer or self.reasoning or self.tool_calls)
+
+
+@asynccontextmanager
+async def open_model(options: ModelOptions) -> AsyncIterator[Model]:
+    """The model; nothing is connected before the first use, and nothing is left open."""
+    model = Model(options)
+    try:
+        yield model
+    finally:
+        await model.close()
 
 
 class Model:
@@ -102,6 +113,9 @@ class Model:
             usage_metadata=gathered.usage,
         )
 
+    async def close(self) -> None:
+        await self._chat.close()
+
     async def probe(self) -> str | None:
         """None if the server answers and has the model, otherwise what is wrong and what to do."""
         options = self._options
@@ -133,15 +147,21 @@ class Model:
         chat = self._chat.bind_tools([_described(tool) for tool in tools]) if tools else self._chat
         stream = aiter(chat.astream(list(messages)))
         wait = self._options.first_token_timeout
+        heard = False
         try:
             while True:
                 async with asyncio.timeout(wait):
                     chunk = await anext(stream)
                 assert isinstance(chunk, AIMessageChunk)
+                heard = True
                 wait = self._options.token_timeout
                 _take(chunk, gathered, on_piece)
         except StopAsyncIteration:
             return
+        except ValueError as error:
+            # LangChain has no class of its own for a stream with nothing in it.
+            if heard or type(error) is not ValueError:
+                raise
         finally:
             await stream.aclose()  # type: ignore[attr-defined]
 

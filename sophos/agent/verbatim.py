@@ -31,6 +31,10 @@ class VerbatimChat(ChatOllama):
                     }
             yield part
 
+    async def close(self) -> None:
+        """Close the connections to the model server."""
+        await self._async_client.close()  # type: ignore[no-untyped-call]
+
 
 def verbatim(call: Mapping[str, Any]) -> dict[str, Any]:
     args = {

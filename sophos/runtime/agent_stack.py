@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from sophos.agent.graph import Agent
-from sophos.agent.model import Model, ModelOptions
+from sophos.agent.model import ModelOptions, open_model
 from sophos.agent.nodes import Nodes
 from sophos.failpoints import Failpoints
 from sophos.protections import Protection
@@ -25,25 +25,26 @@ async def open_agent(
     settings: Settings, checkpoints: Checkpoints, failpoints: Failpoints
 ) -> AsyncIterator[Agent]:
     """The agent; its tool servers are connected on first use and ended when this closes."""
-    model = Model(
-        ModelOptions(
-            host=settings.ollama_host,
-            name=settings.ollama_model,
-            think=settings.ollama_think,
-            num_ctx=settings.ollama_num_ctx,
-            first_token_timeout=settings.model_first_token_timeout,
-            token_timeout=settings.model_token_timeout,
-            done_check=settings.protections.on(Protection.DONE_CHECK),
-        )
+    options = ModelOptions(
+        host=settings.ollama_host,
+        name=settings.ollama_model,
+        think=settings.ollama_think,
+        num_ctx=settings.ollama_num_ctx,
+        first_token_timeout=settings.model_first_token_timeout,
+        token_timeout=settings.model_token_timeout,
+        done_check=settings.protections.on(Protection.DONE_CHECK),
     )
-    async with open_toolbox(
-        config_dir=settings.config_dir,
-        memory_file=settings.memory_file_path,
-        environment=settings.child_environment,
-        tool_timeout=settings.tool_timeout,
-        result_limit=settings.tool_result_limit,
-        protections=settings.protections,
-    ) as tools:
+    async with (
+        open_model(options) as model,
+        open_toolbox(
+            config_dir=settings.config_dir,
+            memory_file=settings.memory_file_path,
+            environment=settings.child_environment,
+            tool_timeout=settings.tool_timeout,
+            result_limit=settings.tool_result_limit,
+            protections=settings.protections,
+        ) as tools,
+    ):
         nodes = Nodes(
             model=model,
             num_ctx=settings.ollama_num_ctx,

@@ -44,7 +44,9 @@ class ActiveRun:
     drain_requested: bool = False
 
     def stop(self) -> None:
-        """Stop now. Whether that makes it cancelled or interrupted, `cancel_requested` says."""
+        """Stop now, once. Whether that makes it cancelled or interrupted, `cancel_requested` says."""
+        if self.stop_requested:
+            return  # a second one would break into the cleaning up after the first
         self.stop_requested = True
         if self.driving is not None:
             self.driving.cancel()

@@ -9,12 +9,13 @@ checkpoint is put is the *write barrier*.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
@@ -31,6 +32,7 @@ from sophos.storage.database import connect, storage_edge
 _BRANCH: Final = "branch:to:"
 _START: Final = "__start__"
 _TASKS: Final = "__pregel_tasks"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,16 +114,19 @@ class Checkpoints(AsyncSqliteSaver):
         task_path: str = "",
     ) -> None:
         thread = config["configurable"]["thread_id"]
+
+        async def write() -> None:
+            await super(Checkpoints, self).aput_writes(config, writes, task_id, task_path)
+            if observer := self._observers.get(thread):
+                observer.writes_saved(writes)
+
         done = asyncio.get_running_loop().create_future()
         self._in_flight[thread].add(done)
         try:
-            with storage_edge():
-                await super().aput_writes(config, writes, task_id, task_path)
+            await self._whole(write())
         finally:
             done.set_result(None)
             self._in_flight[thread].discard(done)
-        if observer := self._observers.get(thread):
-            observer.writes_saved(writes)
 
     async def aput(
         self,
@@ -131,23 +136,53 @@ class Checkpoints(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         thread = config["configurable"]["thread_id"]
+
+        async def write() -> RunnableConfig:
+            observer = self._observers.get(thread)
+            if observer:
+                observer.checkpoint_saving(metadata["step"])
+            saved = await super(Checkpoints, self).aput(config, checkpoint, metadata, new_versions)
+            if observer:
+                observer.checkpoint_saved(metadata["step"], metadata["source"])
+            return saved
+
         if self._barrier:
             while waiting := self._in_flight[thread]:
                 await asyncio.wait(waiting)
-        observer = self._observers.get(thread)
-        if observer:
-            observer.checkpoint_saving(metadata["step"])
-        with storage_edge():
-            saved = await super().aput(config, checkpoint, metadata, new_versions)
-        if observer:
-            observer.checkpoint_saved(metadata["step"], metadata["source"])
-        return saved
+        return await self._whole(write())
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self.setup()
-        with storage_edge():
-            await super().adelete_thread(thread_id)
+        await self._whole(super().adelete_thread(thread_id))
         self._in_flight.pop(thread_id, None)
+
+    async def _whole(self, write: Coroutine[Any, Any, T]) -> T:
+        """Let a write end even if its caller is cancelled; leave nothing of one that fails.
+
+        LangGraph cancels a write along with whoever waits for it. Stopped between its statement
+        and its commit, it would hold up every other writer of the file.
+        """
+        done = asyncio.get_running_loop().create_future()
+
+        async def whole() -> T:
+            try:
+                with storage_edge():
+                    return await write
+            except BaseException:
+                # Asked for before anyone else can have the connection: the driver keeps the order.
+                with suppress(sqlite3.Error):
+                    await self.conn.rollback()
+                raise
+            finally:
+                done.set_result(None)
+
+        try:
+            return await asyncio.shield(whole())
+        except asyncio.CancelledError:
+            while not done.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([done])
+            raise
 
 
 def pending_nodes(found: CheckpointTuple) -> tuple[str, ...]:

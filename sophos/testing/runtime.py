@@ -20,28 +20,36 @@ from sophos.errors import (
     NotFound,
     RunNotActive,
     RunNotResumable,
+    RunWaiting,
     SessionInProgress,
     ShuttingDown,
 )
 from sophos.events import Gap, Sent
 from sophos.run import Run, RunKind, RunStatus
 from sophos.runtime.answers import ConversationView, Page, Readiness, Started
-from sophos.runtime.service import Runtime
-from sophos.settings import Settings
 from sophos.testing.thread import LiveRun, Script, ScriptedThread, outcome_of
 
 _RUN: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class ScriptedRuntime(Runtime):
-    """The facade in memory. Each run plays the next of `scripts`; the last is played again."""
+class ScriptedRuntime:
+    """The facade in memory. Each run plays the next of `scripts`; the last is played again.
 
-    def __init__(self, *scripts: Script, boot_id: str = "scripted", ready: bool = True) -> None:
-        self.settings, self.boot_id, self.ready = Settings(), boot_id, ready
-        self.scripts: list[Script] = list(scripts) or [[]]
+    `after` is the runtime of the process before: its record and its scripts go on here.
+    """
+
+    def __init__(
+        self,
+        *scripts: Script,
+        boot_id: str = "scripted",
+        ready: bool = True,
+        after: ScriptedRuntime | None = None,
+    ) -> None:
+        self.boot_id, self.ready = boot_id, ready
+        self.scripts: list[Script] = list(scripts) or (after.scripts if after else [[]])
         self.viewers = 0
-        self._threads: dict[str, ScriptedThread] = {}
+        self.threads: dict[str, ScriptedThread] = dict(after.threads) if after else {}
         self._keys: dict[str, tuple[object, Started]] = {}
         self._last_ids: dict[str, str | None] = {}
         self._changed = asyncio.Event()
@@ -58,9 +66,12 @@ class ScriptedRuntime(Runtime):
 
     async def cancel(self, run: str) -> Run:
         thread, row = self._find_run(run)
-        if thread.live is None or thread.live.id != run:
+        if thread.active is None or thread.active.id != run:
             raise RunNotActive(run=run)
-        self._end(thread, RunStatus.CANCELLED)
+        if thread.live is None:
+            thread.runs[-1] = replace(row, status=RunStatus.CANCELLED)
+        else:
+            self._end(thread, RunStatus.CANCELLED)
         return replace(row, cancel_requested_at=self._now())
 
     async def subscribe(
@@ -78,7 +89,7 @@ class ScriptedRuntime(Runtime):
 
     async def conversations(self, *, limit: int, before: str | None) -> Page:
         newest = sorted(
-            self._threads.values(), key=lambda thread: thread.conversation.updated_at, reverse=True
+            self.threads.values(), key=lambda thread: thread.conversation.updated_at, reverse=True
         )
         ids = [thread.conversation.id for thread in newest]
         if before is not None and before not in ids:
@@ -90,18 +101,18 @@ class ScriptedRuntime(Runtime):
 
     async def conversation(self, conversation: str) -> ConversationView:
         thread = self._find(conversation)
+        active = thread.active
         return ConversationView(
             conversation=thread.conversation,
             messages=tuple(thread.messages),
-            resumable=thread.live is None and thread.runs[-1].status is not RunStatus.COMPLETED,
-            active_run=thread.live.id if thread.live else None,
+            resumable=active is None and thread.runs[-1].status is not RunStatus.COMPLETED,
+            active_run=active.id if active else None,
             pending_decision=None,
         )
 
     async def delete_conversation(self, conversation: str) -> None:
-        if self._find(conversation).live is not None:
-            raise SessionInProgress(conversation=conversation)
-        del self._threads[conversation]
+        _refuse_active(self._find(conversation))
+        del self.threads[conversation]
 
     async def runs(self, conversation: str) -> Sequence[Run]:
         return tuple(self._find(conversation).runs)
@@ -118,7 +129,7 @@ class ScriptedRuntime(Runtime):
 
     async def drain(self) -> None:
         self._draining = True
-        for thread in self._threads.values():
+        for thread in self.threads.values():
             if thread.live is not None:
                 self._end(thread, RunStatus.INTERRUPTED)
 
@@ -147,11 +158,10 @@ class ScriptedRuntime(Runtime):
             raise ShuttingDown
         now = self._now()
         thread = self._find(conversation) if conversation else ScriptedThread(text or "", now)
-        if thread.live is not None:
-            raise SessionInProgress(conversation=conversation, run=thread.live.id)
+        _refuse_active(thread)
         if kind is RunKind.RESUME and thread.runs[-1].status is RunStatus.COMPLETED:
             raise RunNotResumable(conversation=conversation)
-        self._threads[thread.conversation.id] = thread
+        self.threads[thread.conversation.id] = thread
         script = self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]
         run = thread.begin(kind, text, script, self.boot_id, now)
         started = Started(conversation=run.conversation_id, run=run.id)
@@ -194,12 +204,12 @@ class ScriptedRuntime(Runtime):
             self._wake()
 
     def _find(self, conversation: str) -> ScriptedThread:
-        if conversation not in self._threads:
+        if conversation not in self.threads:
             raise NotFound(conversation=conversation)
-        return self._threads[conversation]
+        return self.threads[conversation]
 
     def _find_run(self, run: str) -> tuple[ScriptedThread, Run]:
-        for thread in self._threads.values():
+        for thread in self.threads.values():
             for row in thread.runs:
                 if row.id == run:
                     return thread, row
@@ -209,6 +219,12 @@ class ScriptedRuntime(Runtime):
         self._ticks += 1
         moment = _EPOCH + timedelta(seconds=self._ticks)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _refuse_active(thread: ScriptedThread) -> None:
+    if (active := thread.active) is not None:
+        refusal = RunWaiting if active.status is RunStatus.WAITING else SessionInProgress
+        raise refusal(conversation=active.conversation_id, run=active.id)
 
 
 async def _once(sent: Sent) -> AsyncIterator[Sent]:

@@ -22,15 +22,19 @@ from sophos.conversation import (
 )
 from sophos.errors import RunFailure
 from sophos.events import ChatError, End, RunEvent, Sent, Token, Trace, TraceEvent
-from sophos.run import Run, RunKind, RunStatus
+from sophos.run import ACTIVE, Run, RunKind, RunStatus
 
 
-class Hold(Enum):
+class Pause(Enum):
     HOLD = "hold"
+    """The run stands still until a test lets it proceed."""
+    DECISION = "decision"
+    """The run waits for a person's decision."""
 
 
-HOLD: Final = Hold.HOLD
-Line = Token | Trace | RunFailure | Hold
+HOLD: Final = Pause.HOLD
+DECISION: Final = Pause.DECISION
+Line = Token | Trace | RunFailure | Pause
 Script = Sequence[Line]
 """What a run says. It ends as completed, or as failed where a RunFailure stands."""
 
@@ -92,6 +96,9 @@ class ScriptedThread:
         for line in self.live.rest:
             if line is HOLD:
                 return
+            if line is DECISION:
+                self.finish(RunStatus.WAITING, now)
+                return
             if isinstance(line, RunFailure):
                 self.finish(RunStatus.FAILED, now, line)
                 return
@@ -115,6 +122,11 @@ class ScriptedThread:
         live, self.live = self.live, None
         live.over = True
         live.send(outcome_of(self.runs[-1]))
+
+    @property
+    def active(self) -> Run | None:
+        """The run that is not over: working, or waiting for a decision."""
+        return self.runs[-1] if self.runs and self.runs[-1].status in ACTIVE else None
 
     def summary(self) -> ConversationSummary:
         run = self.runs[-1]
@@ -170,7 +182,7 @@ def outcome_of(run: Run) -> End | ChatError:
 def _answer(live: LiveRun) -> Message:
     tokens = [line for line in live.step if isinstance(line, Token)]
     calls = [
-        ToolCall(id=line.details["id"], name=line.details["name"], args=line.details["args"])
+        ToolCall(id=line.details["id"], name=line.event_name, args=line.details["args"])
         for line in live.step
         if isinstance(line, Trace) and line.event is TraceEvent.CALL
     ]

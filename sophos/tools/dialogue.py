@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict
 from sophos.tools.trouble import FORGOTTEN, CallRefused, CallTimedOut, ServerTrouble, SessionOver
 from sophos.tools.wire import Letter
 
-MOST_PAGES: Final = 1_000  # of a list of tools
+MOST_PAGES: Final = 100  # of a list of tools
 
 
 class _Answer(BaseModel):

@@ -58,6 +58,7 @@ class Link:
         self._seconds = server.timeout or terms.tool_timeout
         self._session: Session | None = None
         self._failures = 0
+        self._last_trouble = ""
         self._closed = False
         self._one_at_a_time = asyncio.Lock()
 
@@ -76,11 +77,10 @@ class Link:
 
     async def catalogue(self) -> Catalogue:
         """The server's tools; raises ServerTrouble."""
-        trouble = self.trouble
         session = self._current()
         if self.server.optional and self._failures and not session.settled.is_set():
-            # Nobody waits for a server one can do without, and that has failed once already.
-            raise ServerTrouble(trouble or "it is being started again")
+            # Nobody waits for a server one can do without, and that has failed already.
+            raise ServerTrouble(self._last_trouble)
         return await session.catalogue()
 
     async def call(self, name: str, args: Mapping[str, Any], key: str) -> ToolResult:
@@ -119,6 +119,7 @@ class Link:
             if last.connected and not self._terms.protections.on(Protection.RECONNECT):
                 raise ServerTrouble("it died, and SOPHOS_PROTECT_RECONNECT is off")
             self._failures += 1
+            self._last_trouble = last.trouble
             delay = pause(self._failures, asyncio.get_running_loop().time() - last.ended_at)
         self._session = Session(
             self.server, self._terms.environment, seconds=self._seconds, delay=delay, before=last

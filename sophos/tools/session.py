@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from sophos.tools.catalogue import Catalogue, catalogue_of
 from sophos.tools.dialogue import Dialogue
 from sophos.tools.last_words import LastWords
-from sophos.tools.servers import Server
+from sophos.tools.servers import Local, Server
 from sophos.tools.trouble import (
     CallRefused,
     ServerTrouble,
@@ -165,6 +165,10 @@ class Session:
 
     def _hear_silence(self) -> None:
         self._end("it ended unexpectedly" if self.connected else "it ended before it answered")
+        # Of a child's calls nothing more will be known, and ending it may take seconds. Of a remote
+        # server's, the transport may still tell which reached nobody.
+        if self._dialogue is not None and isinstance(self.server.address, Local):
+            self._dialogue.end(set())
 
     def _hear_noise(self) -> None:
         if not self._noisy:

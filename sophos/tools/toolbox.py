@@ -108,7 +108,8 @@ class Toolbox:
 
     async def close(self) -> None:
         self._closed = True
-        await self._drop(list(self._links))
+        async with self._reading:
+            await self._drop(list(self._links))
 
     async def _follow_file(self) -> None:
         async with self._reading:

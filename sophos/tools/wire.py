@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -32,6 +32,7 @@ from sophos.tools import keeper
 from sophos.tools.last_words import LastWords
 from sophos.tools.results import safe
 from sophos.tools.servers import Local, Remote
+from sophos.tools.trouble import ServerTrouble
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -39,10 +40,6 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 # Messages wait here while a server does not read, so that whoever sent one can still give up at
 # once. There are never more than the runs have calls.
 BACKLOG: Final = 10_000
-
-
-class CannotStart(Exception):
-    """There is no such program or folder. The message says which, and what to do."""
 
 
 @dataclass
@@ -61,14 +58,23 @@ async def open_wire(
 
     `seconds` bounds each single exchange with a remote server but the wait for its answer.
     """
+    with ExitStack() as afterwards:
+        async with _transport(address, environment, words, seconds) as streams:
+            # The library leaves them open when its transport fails. Not closed earlier: it would
+            # fail over that, and kill a child that is about to end by itself.
+            for stream in streams:
+                afterwards.enter_context(stream)
+            yield streams
+
+
+@asynccontextmanager
+async def _transport(
+    address: Local | Remote, environment: Mapping[str, str], words: LastWords, seconds: float
+) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     if isinstance(address, Local):
         parameters = _parameters(address, environment)
-        async with (
-            words.listen() as said,
-            stdio_client(parameters, errlog=said) as (incoming, outgoing),
-        ):
-            said.close()  # The child has it now; with ours open nobody would see it close.
-            yield incoming, outgoing
+        async with words.listen() as said, stdio_client(parameters, errlog=said) as streams:
+            yield streams
         return
     # A proxy for the way out has no business between this machine and itself.
     on_this_machine = is_loopback(urlsplit(address.url).hostname or "")
@@ -88,9 +94,9 @@ def _parameters(local: Local, environment: Mapping[str, str]) -> StdioServerPara
     child = {**environment, **local.env}
     name = os.path.basename(local.command)  # noqa: PTH119 - a bare command is no path
     if shutil.which(local.command, path=child.get("PATH", os.defpath)) is None:
-        raise CannotStart(f"its command {name} is not there; set up the tool servers first")
+        raise ServerTrouble(f"its command {name} is not there; set up the tool servers first")
     if not local.cwd.is_dir():
-        raise CannotStart(
+        raise ServerTrouble(
             f"its folder {local.cwd.name} is not there; set up the tool servers first"
         )
     command = [local.command, *local.args]

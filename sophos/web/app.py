@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
 
 from sophos.settings import Settings
 from sophos.web import chat, conversations, health, pages, problems, runs
 from sophos.web.guards import Guards
+from sophos.web.opened import Runtime
 from sophos.web.render import Renderer
+from sophos.web.schemas import ErrorBody
 
-if TYPE_CHECKING:
-    # For its name alone: the module imports LangGraph, and healthz answers before that is done.
-    from sophos.runtime.service import Runtime
+ROUTERS: Final = [module.router for module in (health, chat, conversations, runs, pages)]
+_SCHEMA: Final = "#/components/schemas/{model}"
 
 
 class Application(FastAPI):
     def openapi(self) -> dict[str, Any]:
-        """FastAPI adds a 422 wherever there is a parameter. Ours answer 400, and say so."""
+        """FastAPI's description, with our errors in place of its own."""
         if self.openapi_schema is None:
             description = super().openapi()
+            schemas = description["components"]["schemas"]
+            schemas["ErrorBody"] = ErrorBody.model_json_schema(ref_template=_SCHEMA)
+            schemas |= schemas["ErrorBody"].pop("$defs")
+            # FastAPI adds a 422 wherever there is a parameter. Ours are answered with 400.
             for methods in description["paths"].values():
                 for operation in methods.values():
-                    answer = operation["responses"].get("422", {})
-                    if "HTTPValidationError" in str(answer):
+                    if "HTTPValidationError" in str(operation["responses"].get("422")):
                         del operation["responses"]["422"]
-            for schema in ("HTTPValidationError", "ValidationError"):
-                description["components"]["schemas"].pop(schema, None)
+            for unused in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(unused, None)
         return super().openapi()
 
 
@@ -47,8 +52,9 @@ def create_app(settings: Settings, boot_id: str, runtime: asyncio.Future[Runtime
     app.state.runtime = runtime
     app.state.renderer = Renderer()
     app.add_middleware(Guards, allowed_hosts=settings.allowed_hosts, token=settings.token)
-    for module in (health, chat, conversations, runs):
-        app.include_router(module.router)
-    pages.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.state.routes = [route for router in ROUTERS for route in router.routes]
+    app.mount("/static", StaticFiles(directory=pages.STATIC))
     problems.install(app)
     return app

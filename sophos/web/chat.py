@@ -39,14 +39,22 @@ START_ERRORS = (
 )
 
 
-@router.post("", status_code=HTTPStatus.ACCEPTED, responses=described(*START_ERRORS))
+STARTED: Responses = {
+    HTTPStatus.ACCEPTED.value: {
+        "description": "The run is on record and goes on by itself.",
+        "headers": {"Location": {"description": "The run.", "schema": {"type": "string"}}},
+    }
+}
+
+
+@router.post("", status_code=HTTPStatus.ACCEPTED, responses={**STARTED, **described(*START_ERRORS)})
 async def start(
     body: ChatRequest,
     runtime: OpenedRuntime,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> Accepted:
-    """Start a run: with a message, or to go on with unfinished work. The run goes on by itself."""
+    """Start a run: with a message, or to go on with unfinished work."""
     if isinstance(body, ResumeRequest):
         started = await runtime.start_resume(conversation=body.conversation, key=idempotency_key)
     else:

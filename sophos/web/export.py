@@ -8,14 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sophos.conversation import Checkpoint, Message
+from sophos.runtime.answers import ConversationView
 from sophos.web.schemas import MessageBody
-
-if TYPE_CHECKING:
-    # For its name alone: the module imports LangGraph.
-    from sophos.runtime.answers import ConversationView
 
 SPEAKERS: Final = {"user": "You", "assistant": "Assistant", "tool": "Tool"}
 

@@ -32,8 +32,9 @@ SECURITY_HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+Headers = list[tuple[bytes, bytes]]
 
-_HEADERS: Final = [
+_HEADERS: Final[Headers] = [
     (name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()
 ]
 
@@ -51,15 +52,15 @@ class Guards:
 
         async def guarded_send(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _add_headers(scope["path"], message["headers"])
+                message["headers"] = _with_ours(scope["path"], message["headers"])
             await send(message)
 
         try:
             receive = await self._admit(scope, receive)
         except SophosError as error:
-            # Refused perhaps with the body unread: the connection cannot be used again.
-            response = problem(error, {"Connection": "close"})
-            await response(scope, receive, guarded_send)
+            # What is still to come of the body is thrown away as it comes. Closing the connection
+            # under a sender would take the answer from it.
+            await problem(error)(scope, receive, guarded_send)
         else:
             await self._app(scope, receive, guarded_send)
 
@@ -111,12 +112,12 @@ def check_token(headers: Mapping[bytes, bytes], token: bytes) -> None:
         raise Unauthorised
 
 
-def _add_headers(path: str, headers: list[tuple[bytes, bytes]]) -> None:
-    headers += _HEADERS
-    if not any(name == b"cache-control" for name, _ in headers):
-        # The record must not lie in a cache; a page is asked for again and answered with 304.
-        value = b"no-store" if path.startswith("/api") else b"no-cache"
-        headers.append((b"cache-control", value))
+def _with_ours(path: str, headers: Headers) -> Headers:
+    if any(name == b"cache-control" for name, _ in headers):
+        return [*headers, *_HEADERS]
+    # The record must not lie in a cache; a page is asked for again and answered with 304.
+    value = b"no-store" if path.startswith("/api") else b"no-cache"
+    return [*headers, *_HEADERS, (b"cache-control", value)]
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -8,13 +8,18 @@ from http import HTTPStatus
 from fastapi import APIRouter, Request, Response
 
 from sophos.web.opened import OpenedRuntime
-from sophos.web.problems import Responses, described
+from sophos.web.problems import Responses, described, schema
 from sophos.web.schemas import Health, Readiness
 
 router = APIRouter(prefix="/api", tags=["health"])
 
 UNREADY: Responses = {
-    HTTPStatus.SERVICE_UNAVAILABLE.value: {"model": Readiness, "description": "Unready."}
+    HTTPStatus.SERVICE_UNAVAILABLE.value: {
+        "description": "`unready`: what to mend stands in the checks. Or `STORAGE_UNAVAILABLE`.",
+        "content": {
+            "application/json": {"schema": {"anyOf": [schema("Readiness"), schema("ErrorBody")]}}
+        },
+    }
 }
 
 

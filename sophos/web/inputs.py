@@ -83,7 +83,10 @@ ChatRequest = Annotated[
 
 IdempotencyKey = Annotated[
     Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,200}$")] | None,
-    Header(description="The same key with the same body gets the first answer and starts nothing."),
+    Header(
+        alias="Idempotency-Key",
+        description="The same key with the same body gets the first answer and starts nothing.",
+    ),
 ]
 Limit = Annotated[int, Query(ge=1, le=PAGE_LIMIT)]
 Before = Annotated[

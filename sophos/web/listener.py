@@ -40,6 +40,10 @@ def listen(host: str, port: int) -> socket.socket:
 def url_of(listener: socket.socket) -> str:
     """Where a browser on this machine finds the server."""
     host, port = listener.getsockname()[:2]
+    return url(host, port)
+
+
+def url(host: str, port: int) -> str:
     address = ipaddress.ip_address(host.partition("%")[0])
     if address.is_unspecified:
         return f"http://localhost:{port}"

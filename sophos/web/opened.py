@@ -1,18 +1,53 @@
-"""The runtime once it is open: what every route but healthz waits for."""
+"""The runtime as the routes see it, and the wait until it is open.
+
+A protocol, because the runtime's own modules import LangGraph and healthz answers before that is
+done; and because the tests put a scripted one in its place.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
-if TYPE_CHECKING:
-    from sophos.runtime.service import Runtime
-else:
-    # Deferred: the runtime's module imports LangGraph, and healthz answers before that is done.
-    # FastAPI needs the name only to see that there is one.
-    Runtime = Any
+from sophos.conversation import Checkpoint
+from sophos.events import Sent
+from sophos.run import Run
+from sophos.runtime.answers import ConversationView, Page, Readiness, Started
+
+
+class Runtime(Protocol):
+    """What `sophos.runtime.service.Runtime` promises, in the words of its docstrings."""
+
+    async def start_message(
+        self, text: str, *, conversation: str | None, key: str | None
+    ) -> Started: ...
+
+    async def start_resume(self, *, conversation: str, key: str | None) -> Started: ...
+
+    async def cancel(self, run: str) -> Run: ...
+
+    async def subscribe(
+        self, conversation: str, *, run: str | None, last_event_id: str | None
+    ) -> AsyncIterator[Sent] | None: ...
+
+    async def conversations(self, *, limit: int, before: str | None) -> Page: ...
+
+    async def conversation(self, conversation: str) -> ConversationView: ...
+
+    async def delete_conversation(self, conversation: str) -> None: ...
+
+    async def runs(self, conversation: str) -> Sequence[Run]: ...
+
+    async def run(self, run: str) -> Run: ...
+
+    async def checkpoints(self, conversation: str) -> AsyncIterator[Checkpoint]: ...
+
+    async def readiness(self) -> Readiness: ...
+
+    async def drain(self) -> None: ...
 
 
 async def opened(request: Request) -> Runtime:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 from typing import Any, Final
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, HTMLResponse
-from fastapi.staticfiles import StaticFiles
 
 STATIC: Final = Path(__file__).parent / "static"
 
 router = APIRouter(include_in_schema=False)
 
 
-def install(app: FastAPI) -> None:
-    app.include_router(router)
-    app.mount("/static", StaticFiles(directory=STATIC))
-
-
-@router.get("/")
+@router.api_route("/", methods=["GET", "HEAD"])
 async def index() -> FileResponse:
     return FileResponse(STATIC / "index.html")
 
@@ -40,7 +35,7 @@ def reference_page(description: dict[str, Any]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        '<title>Sophos: the API</title><link rel="stylesheet" href="/static/style.css"></head>'
+        '<title>Sophos: the API</title><link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/static/style.css"></head>'
         '<body class="reference"><main><h1>The API</h1><p>The whole description, with every body,'
         f' is <a href="/openapi.json">/openapi.json</a>.</p>{routes}</main></body></html>'
     )
@@ -53,11 +48,16 @@ def _route(method: str, path: str, operation: dict[str, Any]) -> str:
         for parameter in operation.get("parameters", [])
     )
     answers = "".join(
-        f"<dt>{status}</dt><dd>{html.escape(answer['description'])}</dd>"
+        f"<dt>{status}</dt><dd>{_text(answer['description'])}</dd>"
         for status, answer in sorted(operation["responses"].items())
     )
     return (
         f"<section><h2><code>{method.upper()} {html.escape(path)}</code></h2>"
-        f"<p>{html.escape(operation.get('description', ''))}</p>"
+        f"<p>{_text(operation.get('description', ''))}</p>"
         f"<ul>{parameters}</ul><dl>{answers}</dl></section>"
     )
+
+
+def _text(markdown: str) -> str:
+    """Our descriptions hold no Markdown but `code`."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", html.escape(markdown))

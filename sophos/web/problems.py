@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from sophos.errors import (
     BadRequest,
@@ -33,7 +34,6 @@ from sophos.errors import (
     Unauthorised,
     UnsupportedMediaType,
 )
-from sophos.web.schemas import ErrorBody
 
 RETRY_AFTER: Final = 2  # seconds; about what a restart takes
 Responses = dict[int | str, dict[str, Any]]
@@ -64,6 +64,14 @@ STATUS: Final[Mapping[type[SophosError], HTTPStatus]] = {
     SophosError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 """A class that is not listed takes the status of the nearest class above it that is."""
+
+
+def schema(name: str) -> dict[str, str]:
+    """A schema of the OpenAPI description by its name.
+
+    FastAPI's `model` would build a validator for each status of each route.
+    """
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def status_of(error: type[SophosError]) -> HTTPStatus:
@@ -98,8 +106,9 @@ def described(*errors: type[SophosError]) -> Responses:
     texts: dict[HTTPStatus, list[str]] = {}
     for error in (*always, *errors):
         texts.setdefault(status_of(error), []).append(f"`{error.code}`: {error().message}")
+    content = {"application/json": {"schema": schema("ErrorBody")}}
     return {
-        int(status): {"model": ErrorBody, "description": "\n\n".join(texts[status])}
+        int(status): {"description": "\n\n".join(texts[status]), "content": content}
         for status in sorted(texts)
     }
 
@@ -128,15 +137,23 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     return problem(BadRequest(f"{text}. Compare the request with /openapi.json."))
 
 
-async def _http_error(_: Request, error: Exception) -> JSONResponse:
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.NOT_FOUND:
         return problem(
             NotFound("There is nothing at this address. /openapi.json lists the routes.")
         )
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return problem(MethodNotAllowed(), error.headers)
+        return problem(MethodNotAllowed(), {"Allow": ", ".join(_methods(request))})
     return problem(BadRequest(), error.headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """Every method of the address. Each route of FastAPI knows its own alone."""
+    paths: list[Any] = request.app.state.routes
+    matching = [route for route in paths if route.matches(request.scope)[0] is not Match.NONE]
+    # What no route matches and still exists is a file.
+    return sorted({method for route in matching for method in route.methods}) or ["GET", "HEAD"]
 
 
 async def _unforeseen(_: Request, __: Exception) -> JSONResponse:

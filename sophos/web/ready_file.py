@@ -33,8 +33,12 @@ def announced(path: Path | None, facts: dict[str, Any]) -> Iterator[None]:
         return
     text = json.dumps(facts)
     draft = path.with_name(f"{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise StartupError(f"SOPHOS_READY_FILE cannot be written: {error.strerror}.") from error
     try:
         yield
     finally:

@@ -20,7 +20,7 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from sophos.conversation import Message
 
-MARKDOWN_LIMIT: Final = 200_000  # characters; anything longer is shown as it is
+MARKDOWN_LIMIT: Final = 50_000  # characters; parsing hostile text takes the square of its length
 CACHED: Final = 1_000  # messages; a record only grows, so a reload renders what is new
 
 _LINK: Final = re.compile(r"(https?|mailto):", re.IGNORECASE)

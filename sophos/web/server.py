@@ -19,7 +19,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import h11
 import uvicorn
@@ -29,15 +29,12 @@ from sophos.errors import BadRequest, ShuttingDown, SophosError
 from sophos.settings import Settings
 from sophos.web.app import create_app
 from sophos.web.listener import port_of, url_of
+from sophos.web.opened import Runtime
 from sophos.web.problems import problem
 from sophos.web.ready_file import announced
 
-if TYPE_CHECKING:
-    # For its name alone: the module imports LangGraph, and healthz answers before that is done.
-    from sophos.runtime.service import Runtime
-
-    Opening = Callable[[Settings, str], Awaitable[AbstractAsyncContextManager[Runtime]]]
-    """Given settings and boot id: import what it takes, and say how to open the runtime."""
+Opening = Callable[[Settings, str], Awaitable[AbstractAsyncContextManager[Runtime]]]
+"""Given settings and boot id: import what it takes, and say how to open the runtime."""
 
 CONNECTION_GRACE: Final = 5  # seconds for connections to close once the runtime is drained
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -113,12 +110,17 @@ class Service:
             self._server.should_exit = True
 
     async def _report(self) -> None:
-        with suppress(SophosError):
-            runtime = await asyncio.shield(self._runtime)
-            readiness = await runtime.readiness()
-            if not readiness.ready:
-                checks = {f"check_{name}": text for name, text in readiness.checks.items()}
-                logger.warning("Not ready: a run fails until this is mended.", extra=checks)
+        try:
+            readiness = await (await asyncio.shield(self._runtime)).readiness()
+        except ShuttingDown:
+            return
+        except Exception:
+            # A courtesy must not end the server: whoever asks readyz gets the error as well.
+            logger.exception("Readiness could not be told.")
+            return
+        if not readiness.ready:
+            checks = {f"check_{name}": text for name, text in readiness.checks.items()}
+            logger.warning("Not ready: a run fails until this is mended.", extra=checks)
 
     def _facts(self) -> dict[str, str | int]:
         return {

@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import psutil
 import pytest
 
@@ -13,6 +15,8 @@ from lab.bench import Bench
 from lab.client import ApiError
 from lab.facts import until
 from lab.model.script import call, say
+from lab.process import ProcessError
+from lab.tables import Tables
 from lab.tree import Record
 from lab.workspace import PROJECT
 
@@ -20,6 +24,18 @@ SUN: Any = call(
     "memory__create_entities",
     entities=[{"name": "sun", "entityType": "star", "observations": ["hot"]}],
 )
+
+LOOKS: list[Callable[[Tables], pd.DataFrame]] = [
+    lambda tables: tables.conversations().head(1),
+    lambda tables: tables.runs().head(1),
+    lambda tables: tables.checkpoints("conversation 1"),
+    lambda tables: tables.writes("conversation 1"),
+    lambda tables: tables.events("run 1"),
+    lambda tables: tables.processes(),
+    lambda tables: tables.sockets(),
+    lambda tables: tables.memory(),
+    lambda tables: tables.visits(),
+]
 
 CELL = """
 bench = Bench("06", root=root)
@@ -30,6 +46,7 @@ KERNEL = """
 import pathlib, sys, time
 from lab.bench import Bench
 from lab.model.script import call, say
+from lab.process import ProcessError
 bench = Bench("06", root=pathlib.Path(sys.argv[1])).up()
 bench.model.script([[call("memory__read_graph")], [say("ok")]])
 bench.client.wait(bench.client.start("read").run)
@@ -51,10 +68,14 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """A bench on which one run has fetched a page, saved an entity and answered."""
     with Bench("tables", root=tmp_path_factory.mktemp("lab")) as bench:
-        fetch: Any = call("fetch__fetch", url=f"{bench.site.url}/")
-        bench.model.script([[fetch], [SUN], [say("The sun is hot.")]])
-        bench.client.wait(bench.client.start("Fetch and remember").run)
+        fetch_and_remember(bench)
         yield bench
+
+
+def fetch_and_remember(bench: Bench) -> None:
+    fetch: Any = call("fetch__fetch", url=f"{bench.site.url}/")
+    bench.model.script([[fetch], [SUN], [say("The sun is hot.")]])
+    bench.client.wait(bench.client.start(f"Fetch {bench.site.url} and remember").run)
 
 
 def alive(records: list[Record]) -> list[str]:
@@ -96,16 +117,25 @@ def test_a_point_that_kills_takes_the_tool_servers_along(bench: Bench) -> None:
 
 def test_a_stream_is_cut_by_a_kill_and_the_partial_answer_was_never_state(bench: Bench) -> None:
     bench.model.script([say("one two three four five six seven eight nine ten")])
-    bench.sophos.fail_at("agent.streaming", action="stop", count=5)
+    bench.model.hold(after_tokens=5)
     started = bench.client.start("Count")
-    bench.sophos.wait_for("agent.streaming")
-    stream = bench.client.stream(started.conversation, silence=0.5)
+    stream = bench.client.stream(started.conversation)
+    tokens = list(islice((event for event in stream if event.name == "token"), 5))
     bench.sophos.kill()
-    list(stream)
-    assert (stream.outcome, stream.closed_by) == (None, "lost")
+    assert [*stream, stream.outcome, stream.closed_by] == [None, "lost"]
+    assert len(tokens) == 5
     bench.sophos.start()
     read = bench.client.read(started.conversation)
     assert [message["role"] for message in read["messages"]] == ["user"]
+
+
+def test_a_connection_to_a_frozen_server_is_given_up(bench: Bench) -> None:
+    conversation = bench.client.start("hello").conversation
+    bench.sophos.freeze()
+    with pytest.raises(ApiError, match="NO_ANSWER"):
+        bench.client.stream(conversation, silence=0.1)
+    bench.sophos.thaw()
+    assert bench.client.wait(bench.client.runs(conversation)[0]["id"])["status"] == "completed"
 
 
 def test_the_witnesses_come_back_where_they_were(bench: Bench) -> None:
@@ -130,18 +160,16 @@ def test_a_setting_of_a_start_holds_for_that_start_alone(bench: Bench) -> None:
     assert "DRAIN" not in bench.sophos.log()
 
 
-def test_two_benches_at_once_never_meet(bench: Bench, tmp_path: Path) -> None:
-    with Bench("06", root=tmp_path) as other:
-        bench.client.wait(bench.client.start("hello").run)
-        other.client.wait(other.client.start("hello").run)
-        assert bench.sophos.boot_id != other.sophos.boot_id
-        assert len(bench.tables.conversations()) == len(other.tables.conversations()) == 1
+def test_two_benches_at_once_never_meet(bench: Bench, finished: Bench) -> None:
+    before = len(finished.tables.conversations())
+    bench.client.wait(bench.client.start("hello").run)
+    assert bench.sophos.boot_id != finished.sophos.boot_id
+    assert (len(bench.tables.conversations()), len(finished.tables.conversations())) == (1, before)
 
 
-def test_a_second_server_on_the_same_workspace_is_refused(bench: Bench) -> None:
-    bench.sophos.start()
-    with pytest.raises(Exception, match=r"second#1 ended before it was ready(.|\n)*owne"):
-        bench.second.start()
+def test_a_second_server_on_the_same_workspace_is_refused(finished: Bench) -> None:
+    with pytest.raises(ProcessError, match=r"second#1 ended before it was ready(.|\n)*in use by"):
+        finished.second.start()
 
 
 def test_a_cell_run_twice_leaves_only_the_second_bench(tmp_path: Path) -> None:
@@ -170,13 +198,14 @@ def test_nothing_outlives_a_kernel_that_is_killed(tmp_path: Path, state: str) ->
 
 
 def test_a_real_model_is_asked_where_the_environment_says(
-    tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, finished: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOPHOS_LAB_MODEL", "ollama")
-    monkeypatch.setenv("OLLAMA_HOST", bench.model.url)
+    monkeypatch.setenv("OLLAMA_HOST", finished.model.url)
+    before = len(finished.model.requests())
     with Bench("06", root=tmp_path) as real:
         assert real.client.wait(real.client.start("hello").run)["status"] == "completed"
-        assert len(bench.model.requests()) == 1
+        assert len(finished.model.requests()) == before + 1
         with pytest.raises(AttributeError, match="A real model has no 'script'"):
             real.model.script([])
 
@@ -212,13 +241,12 @@ def test_checkpoints_read_with_sql_are_those_the_server_tells(finished: Bench) -
     assert set(read["run"]) == {"run 1"}
 
 
-def test_the_tables_of_a_finished_run_are_the_same_in_every_run(finished: Bench) -> None:
+def test_the_tables_say_what_has_happened(finished: Bench) -> None:
     tables = finished.tables
-    assert tables.conversations().to_dict("records") == [
-        {"conversation": "conversation 1", "title": "Fetch and remember", "messages": 6, "runs": 1}
-        | {"status": "completed"}
+    assert tables.conversations().head(1).to_dict("records") == [
+        {"conversation": "conversation 1", "title": "Fetch http://site and remember"}
+        | {"messages": 6, "runs": 1, "status": "completed"}
     ]
-    assert tables.runs().to_dict("records")[0]["owner"] == "server#1"
     assert tables.memory().to_dict("records") == [
         {"kind": "entity", "name": "sun", "type": "star", "content": "hot"}
     ]
@@ -228,6 +256,12 @@ def test_the_tables_of_a_finished_run_are_the_same_in_every_run(finished: Bench)
         *(["tools: call 2"] * 2),
     ]
     assert {"db/sophos.db", "memory/memory.jsonl"} <= set(tables.files()["file"])
+
+
+def test_the_tables_are_the_same_in_every_run(finished: Bench, bench: Bench) -> None:
+    fetch_and_remember(bench)
+    for look in LOOKS:
+        pd.testing.assert_frame_equal(look(bench.tables), look(finished.tables))
 
 
 def test_the_process_table_names_roles_and_no_pid(finished: Bench) -> None:

@@ -9,6 +9,7 @@ from lab.configuration import write_configuration
 from lab.workspace import make_workspace
 
 MEMORY = {"command": "../bin/node", "args": ["../memory/index.js"], "env": {"A": "${B}"}}
+IN_FOLDER = {"command": "node", "env": {"PATH": "${CONFIG_DIR}/../bin"}}
 
 
 def written(tmp_path: Path, *, servers: dict[str, Any]) -> dict[str, Any]:
@@ -30,6 +31,11 @@ def test_places_are_absolute_and_everything_else_is_the_project_s(tmp_path: Path
         "command": str(tmp_path / "project/bin/node"),
         "cwd": str(tmp_path / "project/config"),
     }
+
+
+def test_the_configuration_s_folder_is_the_project_s_still(tmp_path: Path) -> None:
+    read = written(tmp_path, servers={"fetch": IN_FOLDER})
+    assert read["mcpServers"]["fetch"]["env"] == {"PATH": f"{tmp_path}/project/config/../bin"}
 
 
 def test_a_command_s_link_stays_a_link(tmp_path: Path) -> None:

@@ -80,3 +80,11 @@ def test_a_protection_is_on_unless_switched_off() -> None:
     assert not protections.on(Protection.DRAIN)
     assert all(protections.on(other) for other in Protection if other is not Protection.DRAIN)
     assert set(ROWS) == set(Protection)
+
+
+def test_a_child_inherits_where_things_are_and_nothing_of_ours() -> None:
+    given = {"PATH": "/bin", "LC_ALL": "C", "https_proxy": "http://p", "NODE_EXTRA_CA_CERTS": "/c"}
+    ours = {"SOPHOS_TOKEN": "hush", "OLLAMA_MODEL": "m", "AWS_SECRET": "hush", "PYTHONPATH": "/x"}
+    settings = Settings.read({**given, **ours})
+    assert settings.child_environment == given
+    assert "http://p" not in repr(settings)

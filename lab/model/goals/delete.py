@@ -22,17 +22,16 @@ class Delete:
         )
         tool = sight.tool("delete_entities")
         quoted = " and ".join(f'"{name}"' for name in names)
-        if deleted is None and tool is None:
-            return Move(
-                reason="I am offered no tool that deletes entities.",
-                told=f"I have no tool that deletes, so {quoted} stays as it is.",
-            )
-        if deleted is None and tool is not None:
+        if deleted is None:
+            if tool is None:
+                return Move(
+                    reason="I am offered no tool that deletes entities.",
+                    told=f"I have no tool that deletes, so {quoted} stays as it is.",
+                )
             return Move(
                 reason=f"I am asked to delete {quoted} from the knowledge graph.",
                 calls=(Call(tool, {"entityNames": names}),),
             )
-        assert deleted is not None
         if deleted.failed:
             return Move(
                 reason="It was not deleted, and I am told why.",
@@ -52,7 +51,7 @@ def _delete(found: Found) -> Goal | None:
         r"\b(?:entity|node)\s+(?:(?:named|called)\s+)?([\w](?:[\w.\-]*\w)?)", found.text
     )
     about = re.search(
-        r"\b(?:forget|about)\s+(?:everything\s+about\s+|about\s+)?([\w.\- ]+?)\W*$",
+        r"\b(?:forget|about)\s+(?:everything\s+about\s+|about\s+)?(?:the\s+|an?\s+)?([\w.\- ]+?)\W*$",
         found.text,
         re.IGNORECASE,
     )

@@ -24,18 +24,8 @@ class Fetch:
     def move(self, sight: Sight) -> Move:
         pages = {url: _page(sight, url) for url in self.urls}
         missing = [url for url, page in pages.items() if page is None]
-        tool = sight.tool("fetch")
-        if missing and tool is None:
-            return Move(
-                reason="I was asked for a page, but none of the tools I am offered can fetch one.",
-                told="I have no tool that fetches pages, so I cannot read " + _all(missing) + ".",
-            )
-        if missing and tool is not None:
-            return Move(
-                reason=f"I have not fetched {_all(missing)} for this yet, and have to before I can"
-                " say anything about it.",
-                calls=tuple(Call(tool, {"url": url}) for url in missing),
-            )
+        if missing:
+            return _fetch_first(missing, sight.tool("fetch"))
         told = [self._tell(url, page, sight) for url, page in pages.items() if page is not None]
         return Move(reason="I have read what I was asked to fetch.", told="\n\n".join(told))
 
@@ -77,6 +67,19 @@ class Summarise:
         )
 
 
+def _fetch_first(urls: list[str], tool: str | None) -> Move:
+    if tool is None:
+        return Move(
+            reason="I was asked for a page, but none of the tools I am offered can fetch one.",
+            told=f"I have no tool that fetches pages, so I cannot read {_all(urls)}.",
+        )
+    return Move(
+        reason=f"I have not fetched {_all(urls)} for this yet, and have to before I can say anything"
+        " about it.",
+        calls=tuple(Call(tool, {"url": url}) for url in urls),
+    )
+
+
 def _page(sight: Sight, url: str) -> Step | None:
     return sight.claim("fetch", lambda arguments: arguments.get("url") == url)
 
@@ -98,7 +101,7 @@ def _summarise(found: Found) -> Goal:
     return Summarise(text=(found.group("text") or "").strip('"“”'), sentences=sentences)
 
 
-_ADDRESSES: Final = rf"{URL}+(?:\W{{0,3}}(?:and\s+|the\s+|pages?\s+)*{URL}+)*"
+_ADDRESSES: Final = rf"{URL}+(?:[^\w{URL}]{{0,3}}(?:and\s+|the\s+|pages?\s+)*{URL}+)*"
 _VERB: Final = r"\b(?:fetch|get|read|open|load|visit|download|summari[sz]e|look\s+at)\b"
 _UP_TO_ADDRESS: Final = r"(?:\s+(?!and\b|then\b)[\w'-]+){0,6}[\s:(]+[\"“'`<]?"
 _AND_SUMMARISE: Final = (

@@ -40,6 +40,16 @@ class Tell:
 
 
 @dataclass(frozen=True)
+class SayAgain:
+    def move(self, sight: Sight) -> Move:
+        said = sight.transcript.last_answer
+        return Move(
+            reason="I am asked what I said before.",
+            told="I have not said anything yet." if said is None else said,
+        )
+
+
+@dataclass(frozen=True)
 class Help:
     def move(self, sight: Sight) -> Move:
         return Move(
@@ -102,9 +112,10 @@ def _fact(found: Found) -> Goal | None:
     )
 
 
-_NUMBER: Final = r"\(*\s*-?\d[\d,]*(?:\.\d+)?\s*\)*"
+# Each blank can be matched in one way only: two ways double the time with every number.
+_NUMBER: Final = r"(?:\(\s*){0,5}-?\d[\d,]*(?:\.\d+)?(?:\s*\)){0,5}"
 _SIGN: Final = (
-    r"(?:[-+*/×÷·^%]|\*\*|\b(?:plus|minus|times|multiplied\s+by|divided\s+by|modulo|mod"
+    r"(?:\*\*|[-+*/×÷·^%]|\b(?:plus|minus|times|multiplied\s+by|divided\s+by|modulo|mod"
     r"|to\s+the\s+power\s+of)\b)"
 )
 
@@ -112,14 +123,21 @@ WHOLE_LINE_RULES: Final[tuple[Rule, ...]] = (
     Rule(
         r"^\s*(?:please\s+)?(?:say|repeat|echo|(?:reply|answer|respond)\s+with"
         r"(?=\s+(?:exactly|only|just|the\s+(?:words?|text))\b|\s*:|\s+[\"“'`]))\b"
-        r"(?!\s+(?:that|it)\s+again)"
+        r"(?!\s+(?:that|it)(?:\s+again)?\W*$)"
         r"(?:\s+(?:exactly|only|just|after\s+me|the\s+words?|the\s+text|this))*\s*:?\s*(?P<what>[^\x00]+)",
         _echo,
     ),
 )
 
 RULES: Final[tuple[Rule, ...]] = (
-    Rule(rf"(?P<sum>{_NUMBER}(?:\s*{_SIGN}\s*{_NUMBER})+)\s*(?==|\?|\.(?!\d)|!|;|$|\n|\x00)", _sum),
+    Rule(
+        r"\b(?:(?:say|repeat)\s+(?:that|it)(?:\s+again)?|what\s+did\s+you\s+(?:just\s+)?say)\b",
+        lambda _: SayAgain(),
+    ),
+    Rule(
+        rf"(?P<sum>{_NUMBER}(?:\s*{_SIGN}\s*{_NUMBER}){{1,40}})\s*(?==|\?|\.(?!\d)|!|;|$|\n|\x00)",
+        _sum,
+    ),
     Rule(r"\b(?:my\s+name\s+is|i\s+am\s+called|call\s+me)\s+(?P<name>[\w-]+)", _name),
     Rule(
         r"\b(?:who|what)\s+are\s+you\b[^\x00]*|\bwhat\s+can\s+you\s+do\b[^\x00]*|^\s*help\W*$"

@@ -22,21 +22,13 @@ class CreateTasks:
     once: bool
 
     def move(self, sight: Sight) -> Move:
-        names = (
-            ("create_task_once", "create_task")
-            if self.once
-            else ("create_task", "create_task_once")
-        )
+        names = ("create_task", "create_task_once")
+        if self.once:
+            names = names[::-1]
         created = [(title, _created(sight, names, title)) for title in self.titles]
         missing = [title for title, step in created if step is None]
-        tool = sight.tool(names[0]) or sight.tool(names[1])
-        if missing and tool is None:
-            return Move(reason="No tool that I am offered creates tasks.", told=NO_TRACKER)
-        if missing and tool is not None:
-            return Move(
-                reason=f"{_quoted(missing)} is not created yet, as far as this conversation shows.",
-                calls=tuple(Call(tool, {"title": title}) for title in missing),
-            )
+        if missing:
+            return _create_first(missing, sight.tool(names[0]) or sight.tool(names[1]))
         told = [self._tell(title, step, sight) for title, step in created if step is not None]
         return Move(reason="Every task has its answer from the tracker.", told="\n".join(told))
 
@@ -62,7 +54,7 @@ class ListTasks:
 
 
 @dataclass(frozen=True)
-class OneNumber:
+class OneArgument:
     """A tool that takes one thing: `delete_task` its task, `slow_task` its seconds."""
 
     own_name: str
@@ -82,9 +74,18 @@ class OneNumber:
         name = next(iter(properties), "id")
         schema = properties.get(name)
         kind = schema.get("type") if isinstance(schema, dict) else None
-        if kind == "integer" and self.value.isdecimal():
+        if self.value.isdecimal() and kind in ("integer", "number"):
             return {name: int(self.value)}
-        return {name: float(self.value) if kind == "number" else self.value}
+        return {name: self.value}
+
+
+def _create_first(titles: list[str], tool: str | None) -> Move:
+    if tool is None:
+        return Move(reason="No tool that I am offered creates tasks.", told=NO_TRACKER)
+    return Move(
+        reason=f"{_quoted(titles)} is not created yet, as far as this conversation shows.",
+        calls=tuple(Call(tool, {"title": title}) for title in titles),
+    )
 
 
 def _created(sight: Sight, names: tuple[str, str], title: str) -> Step | None:
@@ -117,11 +118,11 @@ def _plain_titles(found: Found) -> list[str]:
 
 
 def _delete(found: Found) -> Goal:
-    return OneNumber("delete_task", (found.quoted or [found.group("which") or ""])[0])
+    return OneArgument("delete_task", (found.quoted or [found.group("which") or ""])[0])
 
 
 def _slow(found: Found) -> Goal:
-    return OneNumber("slow_task", found.group("seconds") or "1")
+    return OneArgument("slow_task", found.group("seconds") or "1")
 
 
 RULES: Final[tuple[Rule, ...]] = (

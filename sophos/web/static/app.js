@@ -3,10 +3,10 @@
 
 import * as api from "./api.js";
 import { Live } from "./live.js";
+import { Sidebar } from "./sidebar.js";
 import { watch } from "./stream.js";
-import { listItem, messageElement, statusElement, welcomeElement } from "./view.js";
+import { messageElement, statusElement, welcomeElement } from "./view.js";
 
-const LIST_INTERVAL = 5000; // milliseconds between two looks at the list
 const FIRST_WAIT = 500; // milliseconds before the server is asked again; doubled each time
 const LONGEST_WAIT = 8000;
 const AT_BOTTOM = 40; // pixels that still count as the bottom
@@ -18,13 +18,12 @@ const scroller = $("scroller");
 
 let id; // the conversation shown, null for a new one, undefined before the first `open`
 let turn = 0; // grows whenever another view is wanted: answers that belong to an older one are dropped
-let run = null; // the run being watched
-let source = null;
+let run = null; // the run that is not over: working, or waiting for a decision
+let source = null; // its stream, while it is watched
 let resumable = false;
 let busy = false; // a request that starts a run is on its way
 let attempt = null; // the last one without an answer: sent again, it carries the same key
-let shown = null; // status and time of the newest run shown
-let pages = 1;
+let shown = null; // status and time of what is shown, to see that another tab has moved it on
 let wait = FIRST_WAIT;
 let recovering = false;
 const drafts = new Map();
@@ -36,6 +35,19 @@ const live = new Live(
   () => stuck && toBottom(),
 );
 
+const sidebar = new Sidebar($("list"), $("older"), {
+  current: () => id,
+  found: (rows) => {
+    const mine = rows.find((row) => row.id === id);
+    const same = mine?.status === shown?.status && mine?.updated_at === shown?.updated;
+    if (mine && shown && !same && source === null && !busy) open(id);
+  },
+  failed: (error) => {
+    if (error instanceof api.NoAnswer) recover();
+    else say("connection", `${error.code}: ${error.message}`);
+  },
+});
+
 const isAtBottom = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < AT_BOTTOM;
 const toBottom = () => (scroller.scrollTop = scroller.scrollHeight);
 
@@ -45,6 +57,8 @@ function say(place, text) {
 }
 
 function update() {
+  // A button that goes away would take the focus with it.
+  if (run === null && [$("stop"), $("resume")].includes(document.activeElement)) box.focus();
   $("send").disabled = busy || run !== null;
   $("send").hidden = run !== null;
   $("stop").hidden = run === null;
@@ -73,6 +87,7 @@ async function open(wanted) {
   }
   if (location.hash.slice(1) !== (id ?? "")) history.pushState(null, "", id ? `#${id}` : "/");
   if (id === null) {
+    say("problem", "");
     $("record").replaceChildren(welcomeElement());
     update();
     return;
@@ -95,10 +110,7 @@ function blank() {
   $("status").replaceChildren();
   document.title = "Sophos";
   say("problem", "");
-  for (const link of $("list").querySelectorAll("a")) {
-    if (link.hash.slice(1) === id) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+  sidebar.mark();
 }
 
 function show(view, newest, mine) {
@@ -114,11 +126,12 @@ function show(view, newest, mine) {
   live.clear();
   run = active;
   resumable = view.resumable;
-  shown = newest ? { run: newest.id, status: newest.status } : null;
+  shown = { status: newest?.status, updated: view.conversation.updated_at };
   $("status").replaceChildren(...(newest ? [statusElement(newest.status)] : []));
   say("problem", outcomeText(newest));
   if (active === null) wait = FIRST_WAIT;
-  else follow(active, newest, settled, mine);
+  // A run that waits says nothing more: its decision is a run of its own.
+  else if (newest?.status !== "waiting") follow(active, newest, settled, mine);
   update();
   if (bottom) toBottom();
 }
@@ -136,35 +149,39 @@ function follow(active, newest, settled, mine) {
   }
   const current = (then) => (data) => mine === turn && then(data);
   source = watch(id, active, {
-    token: current((token) => live.token(token)),
-    trace: current((trace) => live.trace(trace)),
-    gap: current(() => open(id)),
+    token: current((token) => heard(() => live.token(token))),
+    trace: current((trace) => heard(() => live.trace(trace))),
+    gap: current(() => recover("Something was missed. Reading the record again …")),
     over: current((outcome) => {
       $("announcer").textContent = `Run ${outcome}.`;
       open(id);
-      refresh();
+      sidebar.refresh();
     }),
-    connected: current(() => {
-      wait = FIRST_WAIT;
-      say("connection", "");
-    }),
+    connected: current(() => say("connection", "")),
     reconnecting: current(() => say("connection", "The connection was lost. Trying again …")),
     closed: current(() => recover()),
   });
 }
 
-// The server is gone, or refuses the stream: wait until it lives, then read the record again.
-async function recover() {
+function heard(then) {
+  wait = FIRST_WAIT;
+  then();
+}
+
+// The server is gone, or has nothing to stream: wait until it lives, then read the record again.
+// Each time takes longer, until something is heard: a page must not ask in a tight loop.
+async function recover(why = "The server does not answer. Trying again …") {
+  leave();
   if (recovering) return;
   recovering = true;
   do {
-    say("connection", "The server does not answer. Trying again …");
+    say("connection", why);
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(wait * 2, LONGEST_WAIT);
   } while (!(await api.isAlive()));
   recovering = false;
   say("connection", "");
-  refresh();
+  sidebar.refresh();
   open(id);
 }
 
@@ -190,7 +207,7 @@ async function start(text) {
       say("problem", "");
       await open(started.conversation);
     }
-    refresh();
+    sidebar.refresh();
   } catch (error) {
     if (!(error instanceof api.NoAnswer)) attempt = null;
     if (mine === turn) {
@@ -204,31 +221,13 @@ async function start(text) {
   }
 }
 
-async function refresh() {
-  try {
-    const found = [];
-    let next = null;
-    for (let page = 0; page < pages && (page === 0 || next); page += 1) {
-      const answer = await api.list(next);
-      found.push(...answer.conversations);
-      next = answer.next;
-    }
-    $("list").replaceChildren(...found.map((conversation) => listItem(conversation, id)));
-    $("older").hidden = next === null;
-    const mine = found.find((conversation) => conversation.id === id);
-    // Another tab has moved this conversation on.
-    if (mine && shown && run === null && !busy && mine.status !== shown.status) open(id);
-  } catch (error) {
-    if (error instanceof api.NoAnswer) recover();
-    else say("connection", `${error.code}: ${error.message}`);
-  }
-}
-
 async function stop() {
   const [asked, mine] = [run, turn];
   $("stop").disabled = true;
   try {
     await api.cancel(asked);
+    // A run that only waited has no stream to tell its end.
+    if (mine === turn && source === null) open(id);
   } catch (error) {
     // Not active: it ended first, and the stream tells how.
     if (mine === turn && error.code !== "RUN_NOT_ACTIVE") report(error);
@@ -244,7 +243,7 @@ async function remove() {
     await api.remove(asked);
     drafts.delete(asked);
     if (asked === id) await open(null);
-    refresh();
+    sidebar.refresh();
   } catch (error) {
     report(error);
   }
@@ -271,14 +270,8 @@ $("new").addEventListener("click", () => {
   open(null);
   box.focus();
 });
-$("older").addEventListener("click", () => {
-  pages += 1;
-  refresh();
-});
 addEventListener("popstate", () => open(wantedByAddress()));
-document.addEventListener("visibilitychange", () => document.hidden || refresh());
-setInterval(() => document.hidden || recovering || refresh(), LIST_INTERVAL);
 
 box.focus();
-refresh();
+sidebar.refresh();
 open(wantedByAddress());

@@ -14,8 +14,7 @@ function element(name, className, ...children) {
 }
 
 function folded(className, summary, content) {
-  const details = element("details", className, element("summary", "", summary), content);
-  return details;
+  return element("details", className, element("summary", "", summary), content);
 }
 
 export function messageElement(message) {
@@ -56,6 +55,7 @@ export function welcomeElement() {
 export function listItem(conversation, current) {
   const link = element("a", "", element("span", "name", conversation.title || "Untitled"));
   link.href = `#${conversation.id}`;
+  link.title = conversation.title;
   if (conversation.id === current) link.setAttribute("aria-current", "page");
   if (conversation.status) link.append(statusElement(conversation.status));
   return element("li", "", link);

@@ -1,0 +1,91 @@
+"""python -m lab.notebooks: JupyterLab on the lessons, as a child that keeps to the project.
+
+It listens on loopback behind a token, asks no server elsewhere for news or extensions, and ends
+with its kernels when its owner's pipe closes. What it remembers is where JUPYTER_CONFIG_DIR says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from jupyter_core.paths import jupyter_config_dir
+from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]  # it ships no types
+
+HOST: Final = "127.0.0.1"
+FIRST_PORT: Final = 8888
+OTHER_PORTS: Final = 50  # how many further ones are tried
+# Without an answer the page would ask whether to fetch news.
+DEFAULTS: Final = {
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+    }
+}
+READ_AT_ONCE: Final = 4096  # bytes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m lab.notebooks", description=__doc__)
+    parser.add_argument("folder", type=Path, help="the folder of the notebooks")
+    parser.add_argument("--port", type=int, default=FIRST_PORT, help="the first to try")
+    parser.add_argument("--ready-file", type=Path, required=True)
+    parser.add_argument("--owner-pipe", choices=["stdin"], required=True)
+    options = parser.parse_args()
+    _write_defaults(Path(jupyter_config_dir()))
+    server = LabApp.initialize_server(argv=_flags(options.folder, options.port))
+    threading.Thread(target=_watch_owner, args=(server,), daemon=True).start()
+    # Called by the loop, so it is serving by then.
+    server.io_loop.add_callback(partial(_announce, server, options.ready_file))
+    server.start()
+    return 0
+
+
+def _write_defaults(config: Path) -> None:
+    """What JupyterLab's page starts from; what a person chooses there goes on top."""
+    place = config / "labconfig" / "default_setting_overrides.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(DEFAULTS), encoding="utf-8")
+
+
+def _flags(folder: Path, port: int) -> list[str]:
+    flags = {
+        "ServerApp.ip": HOST,
+        "ServerApp.port": port,
+        "ServerApp.port_retries": OTHER_PORTS,
+        "ServerApp.root_dir": folder,
+        "ServerApp.open_browser": False,
+        "ServerApp.use_redirect_file": False,
+        "ServerApp.no_browser_open_file": True,
+        "LabApp.extension_manager": "readonly",
+        "LabApp.check_for_updates_class": ("jupyterlab.handlers.announcements.NeverCheckForUpdate"),
+        "LabApp.news_url": None,
+    }
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # In a container one often is root, and the token guards the door there as well.
+        flags["ServerApp.allow_root"] = True
+    return [f"--{name}={value}" for name, value in flags.items()]
+
+
+def _announce(server: Any, ready_file: Path) -> None:
+    url = f"http://{HOST}:{server.port}/lab?token={server.identity_provider.token}"
+    draft = ready_file.with_name(f"{ready_file.name}.{os.getpid()}")
+    draft.touch(mode=0o600)  # the token is for this user alone
+    draft.write_text(json.dumps({"pid": os.getpid(), "port": server.port, "url": url}))
+    draft.replace(ready_file)
+
+
+def _watch_owner(server: Any) -> None:
+    while os.read(sys.stdin.fileno(), READ_AT_ONCE):
+        pass
+    server.stop(from_signal=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

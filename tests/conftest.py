@@ -1,0 +1,22 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from runtime_parts import House, furnish
+
+from lab.bench import Bench
+from lab.witness import ScriptedModel
+
+
+@pytest.fixture(scope="session")
+def scripted_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedModel]:
+    """The scripted model in a process of its own, shared by all tests of a session."""
+    with Bench("model", model="scripted", root=tmp_path_factory.mktemp("lab")) as bench:
+        yield bench.model
+        bench.model.close()
+
+
+@pytest.fixture
+def house(tmp_path: Path, scripted_model: ScriptedModel) -> House:
+    """Fresh files, a clean model and one small tool server, for `house.open()`."""
+    return furnish(tmp_path / "house", scripted_model)

@@ -1,0 +1,200 @@
+"""Viewers: they join and leave as they like, and each is told the same, without a gap."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+from runtime_parts import House, answer, ending, outcome, scenario, watch
+from runtime_parts import say as send
+
+from lab.model.script import hang_after, say
+from sophos.errors import NotFound
+from sophos.events import End, Gap, Sent
+from sophos.run import RunStatus
+from sophos.runtime.answers import Started
+from sophos.runtime.service import Runtime
+
+LONG = " ".join(f"word{n}" for n in range(400))
+LEAVING_ENDS = 300  # events
+OLD = "00000000-0000-4000-8000-000000000000"
+
+
+async def begin(house: House, runtime: Runtime) -> Started:
+    """A run that stands still in the middle of its answer."""
+    house.model.hold(20)
+    started = await send(runtime, "Write an essay of 60 words about tea.")
+    await asyncio.to_thread(house.model.wait_held)
+    return started
+
+
+async def first(runtime: Runtime, conversation: str, after: str | None) -> Sent:
+    stream = await runtime.subscribe(conversation, run=None, last_event_id=after)
+    assert stream is not None
+    return await anext(stream)
+
+
+def test_a_viewer_that_names_an_event_gets_exactly_the_next_one(house: House) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            started = await begin(house, runtime)
+            for number in (1, 5, 12):
+                sent = await first(runtime, started.conversation, f"{started.run}:{number}")
+                assert sent.id == f"{started.run}:{number + 1}"
+            house.model.release()
+            events = await watch(runtime, started.conversation)
+            assert await watch(runtime, started.conversation, after=None) != events
+            assert isinstance(events[-1].event, End)
+
+    scenario(work())
+
+
+NO_EVENTS = (
+    *("", "0", "-1", "x", ":", "{run}", "{run}:", "{run}:-1", "{run}:1.5", "{run}:१", "{run}:0"),
+    *("{run}:9999999999999999999999", "{run}:99999"),
+)
+
+
+@pytest.mark.parametrize("asked", NO_EVENTS)
+def test_whatever_is_no_event_of_the_run_replays_it_from_the_first(
+    house: House, asked: str
+) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            started = await begin(house, runtime)
+            sent = await first(runtime, started.conversation, asked.format(run=started.run))
+            assert sent.id == f"{started.run}:1"
+            house.model.release()
+            await outcome(runtime, started)
+
+    scenario(work())
+
+
+def test_another_runs_event_replays_after_a_gap(house: House) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            older = await send(runtime, "hello")
+            await outcome(runtime, older)
+            house.model.hold(20)
+            newer = await send(runtime, "Write an essay of 60 words.", older.conversation)
+            for asked in (f"{older.run}:3", f"{OLD}:3"):
+                stream = await runtime.subscribe(older.conversation, run=None, last_event_id=asked)
+                assert stream is not None
+                assert (await anext(stream)).event == Gap()
+                assert (await anext(stream)).id == f"{newer.run}:1"
+            house.model.release()
+            await outcome(runtime, newer)
+
+    scenario(work())
+
+
+def test_after_the_last_event_there_is_nothing_more_and_before_it_the_outcome(
+    house: House,
+) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            started = await send(runtime, "hello")
+            last = (await watch(runtime, started.conversation))[-1]
+            nothing = await runtime.subscribe(started.conversation, run=None, last_event_id=last.id)
+            assert nothing is None
+            for asked in (None, f"{started.run}:1", f"{OLD}:7"):
+                (sent,) = await watch(runtime, started.conversation, after=asked)
+                assert (sent.event, sent.id) == (last.event, None)
+
+    scenario(work())
+
+
+def test_an_older_run_is_answered_from_its_row_while_a_newer_one_works(house: House) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            older = await send(runtime, "hello")
+            await outcome(runtime, older)
+            house.model.hold(5)
+            newer = await send(runtime, "hello again", older.conversation)
+            (sent,) = await watch(runtime, older.conversation, run=older.run)
+            assert isinstance(sent.event, End)
+            assert sent.event.run == older.run
+            house.model.release()
+            await outcome(runtime, newer)
+
+    scenario(work())
+
+
+def test_a_run_of_another_conversation_is_not_found(house: House) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            one, other = await send(runtime, "hello"), await send(runtime, "hello")
+            await outcome(runtime, one)
+            await outcome(runtime, other)
+            with pytest.raises(NotFound):
+                await runtime.subscribe(one.conversation, run=other.run, last_event_id=None)
+
+    scenario(work())
+
+
+async def restless(runtime: Runtime, started: Started, seed: int) -> list[Sent]:
+    """Read a few events, leave, come back with the last id, again and again; all that was seen."""
+    dice = random.Random(seed)
+    seen: list[Sent] = []
+    while not seen or not isinstance(seen[-1].event, End):
+        after = seen[-1].id if seen else None
+        stream = await runtime.subscribe(started.conversation, run=started.run, last_event_id=after)
+        assert stream is not None
+        # Nobody is away when the run ends: what it said can be replayed until then.
+        stays = dice.randrange(1, 60) if len(seen) < LEAVING_ENDS else len(LONG)
+        async for sent in stream:
+            seen.append(sent)
+            stays -= 1
+            if not stays:
+                break
+    return seen
+
+
+def test_fifty_viewers_that_come_and_go_see_the_same(house: House) -> None:
+    async def work() -> None:
+        house.model.script([[say(LONG)]])
+        house.model.hold(LEAVING_ENDS + 60)
+        async with house.open() as runtime:
+            started = await send(runtime, "Talk")
+            viewers = [asyncio.create_task(restless(runtime, started, n)) for n in range(50)]
+            steady = asyncio.create_task(watch(runtime, started.conversation))
+            await asyncio.to_thread(house.model.wait_held)
+            house.model.release()
+            wanted = await steady
+            assert [sent.id for sent in wanted] == [
+                f"{started.run}:{n}" for n in range(1, len(wanted) + 1)
+            ]
+            assert answer(wanted) == LONG
+            for seen in await asyncio.gather(*viewers):
+                assert [sent.id for sent in seen] == [sent.id for sent in wanted]
+                assert answer(seen) == LONG
+
+    scenario(work())
+
+
+def test_a_viewer_that_leaves_never_touches_the_run(house: House) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            started = await begin(house, runtime)
+            viewer = asyncio.create_task(watch(runtime, started.conversation))
+            await asyncio.sleep(0)
+            viewer.cancel()
+            house.model.release()
+            assert (await outcome(runtime, started)).status is RunStatus.COMPLETED
+
+    scenario(work())
+
+
+def test_a_shutdown_ends_every_stream_with_the_runs_outcome(house: House) -> None:
+    async def work() -> None:
+        house.model.script([hang_after(3)])
+        async with house.open(shutdown_grace=0.1) as runtime:
+            started = await send(runtime, "hello")
+            watching = asyncio.create_task(watch(runtime, started.conversation))
+            await asyncio.sleep(0)
+            await runtime.drain()
+            assert ending(await watching) == "interrupted"
+        assert house.statuses() == ["interrupted"]
+
+    scenario(work())

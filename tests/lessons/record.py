@@ -1,0 +1,45 @@
+"""python tests/lessons/record.py lessons/09_*.ipynb: run lessons and write down what they show.
+
+For authors. Each notebook is run from a fresh kernel and rewritten whole: outputs and counts, in
+the form that the tests compare with. One that fails is left as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Final
+
+import nbformat
+from nbclient import NotebookClient
+
+CELL_TIMEOUT: Final = 60  # seconds
+METADATA: Final = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def record(lesson: Path) -> float:
+    """Run a lesson, write it, and give the seconds that running took."""
+    notebook = nbformat.read(lesson, as_version=4)  # type: ignore[no-untyped-call]
+    notebook.metadata = nbformat.from_dict(METADATA)  # type: ignore[no-untyped-call]
+    started = time.perf_counter()
+    NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        resources={"metadata": {"path": str(lesson.parent)}},
+    ).execute()
+    seconds = time.perf_counter() - started
+    nbformat.write(notebook, lesson)  # type: ignore[no-untyped-call]
+    return seconds
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("lessons", nargs="+", type=Path)
+    for path in parser.parse_args().lessons:
+        print(f"{path}: {record(path):.1f} s")  # noqa: T201 - a command, and this is its answer

@@ -1,0 +1,104 @@
+"""The doctor looks, says what to do, and changes nothing."""
+
+import json
+import socket
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.finding import Verdict
+from lab.surroundings import database, model, port, port_number
+
+
+@contextmanager
+def answering(body: Any) -> Iterator[int]:
+    """A server on a free port that says the same to everyone."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+
+
+def test_a_free_port_is_good() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        number = taken.getsockname()[1]
+    assert port({"PORT": str(number)}).verdict is Verdict.GOOD
+
+
+def test_a_port_that_a_sophos_has_is_said_to_be_its() -> None:
+    with answering({"status": "ok", "pid": 4711}) as number:
+        finding = port({"PORT": str(number)})
+    assert (finding.verdict, finding.seen) == (Verdict.NOTE, "taken by a Sophos, pid 4711")
+
+
+def test_a_port_that_something_else_has_is_said_to_be_taken() -> None:
+    with answering(["not a Sophos"]) as number:
+        assert port({"PORT": str(number)}).seen == "taken by another program"
+
+
+@pytest.mark.parametrize("text", ["", "-1", "65536", "5173.0", "٣", "http"])
+def test_what_is_no_port_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="from 0 to 65535"):
+        port_number(text)
+
+
+def test_a_database_that_is_not_there_yet_is_good(tmp_path: Path) -> None:
+    assert database(tmp_path / "sophos.db").verdict is Verdict.GOOD
+
+
+def test_looking_at_a_database_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "sophos.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE runs (id)")
+    assert database(path).verdict is Verdict.GOOD
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_database_in_use_opens_too(tmp_path: Path) -> None:
+    path = tmp_path / "sophos.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("CREATE TABLE runs (id)")
+        assert database(path).verdict is Verdict.GOOD
+
+
+def test_a_database_that_is_none_is_named_with_a_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "sophos.db"
+    path.write_bytes(b"no database at all" * 100)
+    finding = database(path)
+    assert finding.verdict is Verdict.MISSING
+    assert "backup" in str(finding)
+
+
+def test_an_ollama_with_the_model_is_good() -> None:
+    with answering({"models": [{"name": "qwen3:latest"}]}) as number:
+        environ = {"OLLAMA_HOST": f"127.0.0.1:{number}", "OLLAMA_MODEL": "qwen3"}
+        assert model(environ, needed=True).verdict is Verdict.GOOD
+
+
+def test_an_ollama_without_the_model_is_missing_only_where_it_is_needed() -> None:
+    with answering({"models": []}) as number:
+        environ = {"OLLAMA_HOST": f"http://127.0.0.1:{number}/"}
+        needed, spare = model(environ, needed=True), model(environ, needed=False)
+    assert (needed.verdict, spare.verdict) == (Verdict.MISSING, Verdict.NOTE)
+    assert "ollama pull qwen3" in needed.remedy
