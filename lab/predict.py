@@ -28,6 +28,15 @@ NOT_ASKED: Final = "not asked: the cell with the question has not run"
 _SIGN: Final = "○"
 _SAVED: Final = "✓ Saved:"
 _WIDE: Final = {"width": "100%", "max_width": "46em"}
+# An option is as high as its words: the widget's own style gives each one line.
+_STYLE: Final = """<style>
+.lab-options .widget-radio-box { height: auto; max-height: none; width: 100%; }
+.lab-options .widget-radio-box label {
+  height: auto; max-height: none; line-height: 1.4; white-space: normal; margin-bottom: .3em;
+  display: block; padding-left: 1.6em; position: relative;
+}
+.lab-options .widget-radio-box input { position: absolute; left: 0; top: .1em; margin: 0; }
+</style>"""
 
 
 def predict(
@@ -58,7 +67,11 @@ def observed(name: str, seen: Any, *, answers: Answers | None = None) -> Display
         f'<td style="text-align:left;padding:.1em 0;white-space:pre-wrap">{escape(value)}</td></tr>'
         for name, value in rows
     )
+<<<<<<< HEAD
     html = f"<table><caption style='text-align:left;white-space:nowrap'>{escape(title)}</caption>{cells}</table>"
+=======
+    html = f'<div>{escape(title)}</div><table aria-label="{escape(title)}">{cells}</table>'
+>>>>>>> see
     return Display(text=lines(title, *(f"  {name:<9} {value}" for name, value in rows)), html=html)
 
 
@@ -96,7 +109,10 @@ class Form:
             f"Prediction {name}: {question}", *(f"  {_SIGN} {option}" for option in options)
         )
         known = answers.find(name)
-        heading = widgets.HTML(f"<strong>Prediction {escape(name)}.</strong> {escape(question)}")
+        heading = widgets.HTML(
+            f'{_STYLE}<div style="line-height:1.4"><strong>Prediction {escape(name)}.</strong>'
+            f" {escape(question)}</div>"
+        )
         heading.layout = widgets.Layout(**_WIDE)
         self.choice = self._choice(known.answer)
         self.reason = widgets.Textarea(
@@ -133,14 +149,16 @@ class Form:
                 layout=_WIDE,
                 style={"description_width": "5.5em"},
             )
-        return widgets.RadioButtons(
+        choice = widgets.RadioButtons(
             options=self._options,
             # An earlier answer; one that is no longer offered stays on record.
             value=answer if answer in self._options else None,
             description="I say:",
-            layout=_WIDE | {"width": "max-content"},
+            layout=_WIDE,
             style={"description_width": "5.5em"},
         )
+        choice.add_class("lab-options")
+        return choice
 
     def _save(self, _: widgets.Button) -> None:
         answer = (self.choice.value or "").strip()
@@ -163,4 +181,4 @@ class Form:
             self._say(f"{_SAVED} {answer}")
 
     def _say(self, sentence: str) -> None:
-        self.status.value = f'<span role="status">{escape(sentence)}</span>'
+        self.status.value = f'<div role="status" style="line-height:1.4">{escape(sentence)}</div>'

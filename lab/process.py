@@ -23,6 +23,7 @@ from typing import Any, Final
 import psutil
 
 from lab.facts import NotSeen, until
+from lab.life import note_end, note_start
 from lab.ownership import let_go, spawn
 from lab.tree import Descendants, Record, birth
 
@@ -108,13 +109,13 @@ class Process:
         self._descendants = Descendants()
         self.starts += 1
         self._log = self.directory / f"{self.label}.log"
-        child = spawn(
+        note_start(self.directory, self.label)
+        self._child = child = spawn(
             self.command,
             log=self._log,
             environment=self.environment,
             working_directory=self._working_directory,
         )
-        self._child = child
         weakref.finalize(self, let_go, child)
         self._record()
 
@@ -193,9 +194,7 @@ class Process:
 
     def log(self, lines: int = LOG_LINES) -> str:
         """The last lines of the newest start's output."""
-        if self._log is None:
-            return ""
-        text = self._log.read_text(encoding="utf-8", errors="replace")
+        text = self._log.read_text(encoding="utf-8", errors="replace") if self._log else ""
         return "\n".join(text.splitlines()[-lines:])
 
     def watch(self) -> None:
@@ -217,7 +216,7 @@ class Process:
 
     def _see_all_gone(self) -> int:
         child = self._started()
-        status = child.wait()
+        note_end(self.directory, self.label, status := child.wait())
         if child.stdin is not None:
             child.stdin.close()
         self._descendants.see_gone(self.label)
