@@ -21,6 +21,9 @@ KEYED: Final = [
     *("tool.calling#2", "tool.returned#1", "tool.recorded#3", "step.saving(2)", "agent.asking#2")
 ]
 
+# A crash is seconds of work, and a fixture makes thirteen: the bound is for a hang, not for speed.
+pytestmark = pytest.mark.timeout(600)
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
