@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sophos.agent.graph import Agent
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Runtime:
     """What `open_runtime` hands out. Every error is a SophosError."""
 
