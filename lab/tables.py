@@ -100,7 +100,7 @@ class Tables:
         rows = [
             asdict(checkpoint)
             | {"next": ", ".join(checkpoint.next), "run": self._run(checkpoint.run)}
-            for checkpoint in self._thread(conversation).checkpoints
+            for checkpoint in self.thread(conversation).checkpoints
         ]
         columns = ["step", "source", "next", "run", "messages"]
         # Sizes differ by a few bytes from run to run: there are random numbers in a checkpoint.
@@ -108,7 +108,7 @@ class Tables:
 
     def writes(self, conversation: str, *, raw: bool = False) -> pd.DataFrame:
         """What the tasks of the step after `step` finished; pending until a checkpoint holds it."""
-        rows = [asdict(write) for write in self._thread(conversation).writes]
+        rows = [asdict(write) for write in self.thread(conversation).writes]
         columns = ["step", "task", "channel", "what", "pending"]
         return _frame(rows, columns, ["bytes", "checkpoint", "task_id"] if raw else [])
 
@@ -178,7 +178,8 @@ class Tables:
                 rows.append({"file": name, "bytes": path.stat().st_size})
         return _frame(rows, ["file", "bytes"])
 
-    def _thread(self, conversation: str) -> Thread:
+    def thread(self, conversation: str) -> Thread:
+        """All that is stored for a thread, as values: what the frames of it are made from."""
         with snapshot(self._workspace.database) as read:
             self._name_all(read)
             thread = self._names.identity(conversation)

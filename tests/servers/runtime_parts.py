@@ -163,3 +163,31 @@ async def told(runtime: Runtime, conversation: str) -> list[tuple[str, str]]:
     """The record as role and content, messages of every kind."""
     view = await runtime.conversation(conversation)
     return [(message.role, message.content) for message in view.messages]
+
+
+async def only_conversation(runtime: Runtime) -> str:
+    (found,) = (await runtime.conversations(limit=10, before=None)).conversations
+    return found.conversation.id
+
+
+async def check_pending(runtime: Runtime, conversation: str) -> None:
+    """What storage reads as pending are the tasks that LangGraph would run or has run and not saved."""
+    head = await runtime.record.checkpoints.head(conversation)
+    graph = (await runtime.agent())._graph
+    snapshot = await graph.aget_state({"configurable": {"thread_id": conversation}})
+    assert set(head.next if head else ()) == {task.name for task in snapshot.tasks}
+
+
+def check_history(messages: list[dict[str, Any]]) -> None:
+    """Every tool call is followed by its result, in order, and nothing else stands between."""
+    place = 0
+    while place < len(messages):
+        calls = messages[place].get("tool_calls") or []
+        results = messages[place + 1 : place + 1 + len(calls)]
+        assert [result["role"] for result in results] == ["tool"] * len(calls)
+        assert [result.get("tool_name") for result in results] in (
+            [asked["function"]["name"] for asked in calls],
+            [None] * len(calls),
+        )
+        place += 1 + len(calls)
+        assert place >= len(messages) or messages[place]["role"] != "tool"

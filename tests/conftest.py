@@ -8,9 +8,9 @@ from lab.bench import Bench
 from lab.witness import ScriptedModel
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def scripted_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedModel]:
-    """The scripted model in a process of its own, shared by a module's tests."""
+    """The scripted model in a process of its own, shared by all tests of a session."""
     with Bench("model", model="scripted", root=tmp_path_factory.mktemp("lab")) as bench:
         yield bench.model
         bench.model.close()

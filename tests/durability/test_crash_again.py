@@ -1,0 +1,233 @@
+"""Deaths in a row: during a resume, during a new message, after a cancel, again and again."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from runtime_parts import (
+    House,
+    check_history,
+    only_conversation,
+    outcome,
+    resume,
+    scenario,
+    told,
+)
+from runtime_parts import say as send
+from victims import kill_at
+
+from lab.model.script import call, say, think
+from sophos.errors import NotFound, RunNotResumable
+from sophos.protections import Protection, Protections
+from sophos.run import RunStatus
+
+CALLS: Any = [think("Both."), call("lab__add", text="one"), call("lab__set", text="two")]
+ANSWER: Any = [think("That is all."), say("Both are done.")]
+ROLES: Final = ["user", "assistant", "tool", "tool", "assistant"]
+
+
+def conversation_of(house: House) -> str:
+    ((found,),) = house.rows("SELECT id FROM conversations")
+    return str(found)
+
+
+def die_resuming(house: House, rule: str, **settings: Any) -> None:
+    kill_at(house, rule, text=None, conversation=conversation_of(house), **settings)
+
+
+async def resumed_to_the_end(house: House) -> list[tuple[str, str]]:
+    async with house.open("last") as runtime:
+        conversation = await only_conversation(runtime)
+        run = await outcome(runtime, await resume(runtime, conversation))
+        assert run.status is RunStatus.COMPLETED
+        with pytest.raises(RunNotResumable):
+            await resume(runtime, conversation)
+        return await told(runtime, conversation)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        *("run.recorded", "agent.asking(1)", "agent.streaming@2", "agent.answered(1)"),
+        *("step.saving(1)", "step.saved(1)", "tool.recorded(lab__set)", "agent.asking(3)"),
+        *("agent.answered(3)", "step.saving(3)"),
+    ],
+)
+def test_a_death_during_the_resume_of_a_dead_run(house: House, second: str) -> None:
+    house.model.script([CALLS, CALLS, ANSWER])
+    kill_at(house, "agent.answered(1)", text="Do both")
+    die_resuming(house, second)
+    house.model.script([ANSWER] if "tool" in second or house.effects else [CALLS, ANSWER])
+    if second in ("step.saving(1)", "step.saved(1)"):
+        house.model.script([ANSWER])
+
+    async def work() -> None:
+        record = await resumed_to_the_end(house)
+        assert [role for role, _ in record] == ROLES
+
+    scenario(work())
+    assert house.statuses() == ["interrupted", "interrupted", "completed"]
+    assert house.effects == ["add", "set"]
+
+
+def test_a_death_during_a_resume_that_is_nearly_over_is_completed(house: House) -> None:
+    house.model.script([CALLS, ANSWER])
+    kill_at(house, "step.saved(1)", text="Do both")
+    die_resuming(house, "graph.finished")
+
+    async def work() -> None:
+        async with house.open() as runtime:
+            assert [role for role, _ in await told(runtime, conversation_of(house))] == ROLES
+
+    scenario(work())
+    assert house.statuses() == ["interrupted", "completed"]
+
+
+@pytest.mark.parametrize(
+    "first", ["run.recorded", "step.saved(-1)", "input.saved", "step.saved(1)"]
+)
+@pytest.mark.parametrize("second", ["run.recorded", "step.saved#1", "step.saved#2"])
+def test_two_messages_whose_processes_died_come_in_their_order(
+    house: House, first: str, second: str
+) -> None:
+    house.model.script([CALLS, CALLS, CALLS])
+    kill_at(house, first, text="First")
+    kill_at(house, second, text="Second", conversation=conversation_of(house))
+    house.model.script([[say("Both heard.")]])
+    house.model.forget_requests()
+
+    async def work() -> None:
+        record = await resumed_to_the_end(house)
+        assert [text for role, text in record if role == "user"] == ["First", "Second"]
+        assert record[-1] == ("assistant", "Both heard.")
+
+    scenario(work())
+    (request,) = house.model.requests()
+    check_history(request["body"]["messages"])
+    assert house.statuses() == ["interrupted", "interrupted", "completed"]
+
+
+def test_a_cancel_that_was_on_record_is_the_outcome_even_though_the_process_died(
+    house: House,
+) -> None:
+    house.model.script([CALLS, ANSWER])
+    kill_at(house, "tool.recorded(lab__set)", text="Do both", cancel_first=True)
+
+    async def work() -> None:
+        record = await resumed_to_the_end(house)
+        assert [role for role, _ in record] == ROLES
+
+    scenario(work())
+    assert house.statuses() == ["cancelled", "completed"]
+    assert house.effects == ["add", "set"]
+
+
+def test_a_resume_that_kills_the_process_each_time_is_given_up_and_a_message_begins_again(
+    house: House,
+) -> None:
+    house.model.script([CALLS, *[ANSWER] * 5])
+    kill_at(house, "agent.answered(3)", text="Do both")
+    for _ in range(2):
+        die_resuming(house, "agent.answered", max_attempts=3)
+
+    async def work() -> None:
+        async with house.open(max_attempts=3) as runtime:
+            conversation = await only_conversation(runtime)
+            run = await outcome(runtime, await resume(runtime, conversation))
+            assert run.error_code == "ATTEMPTS_EXHAUSTED"
+            assert (await runtime.conversation(conversation)).resumable
+            run = await outcome(runtime, await send(runtime, "Once more", conversation))
+            assert run.status is RunStatus.COMPLETED
+
+    scenario(work())
+    assert house.statuses() == [*["interrupted"] * 3, "failed", "completed"]
+
+
+def test_what_is_deleted_after_a_crash_stays_deleted(house: House) -> None:
+    house.model.script([CALLS])
+    kill_at(house, "tool.returned(lab__add)", text="Do both")
+    conversation = conversation_of(house)
+
+    async def work() -> None:
+        async with house.open() as runtime:
+            await runtime.delete_conversation(conversation)
+            with pytest.raises(NotFound):
+                await runtime.conversation(conversation)
+        async with house.open() as runtime:
+            assert not (await runtime.conversations(limit=10, before=None)).conversations
+
+    scenario(work())
+    for table in ("conversations", "runs", "checkpoints", "writes"):
+        assert house.rows(f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_a_repeated_request_with_the_same_key_finds_the_dead_run(house: House) -> None:
+    kill_at(house, "run.recorded", text="Do both", key="only once")
+
+    async def work() -> None:
+        async with house.open() as runtime:
+            again = await runtime.start_message("Do both", conversation=None, key="only once")
+            assert (await runtime.run(again.run)).status is RunStatus.INTERRUPTED
+            assert again.conversation == conversation_of(house)
+
+    scenario(work())
+    assert house.statuses() == ["interrupted"]
+
+
+def test_without_reconciliation_a_finished_run_is_interrupted_with_nothing_left_to_do(
+    house: House,
+) -> None:
+    house.model.script([CALLS, ANSWER])
+    kill_at(house, "graph.finished", text="Do both")
+
+    async def work() -> None:
+        async with house.open(protections=Protections.without(Protection.RECONCILE)) as runtime:
+            assert house.statuses() == ["interrupted"]
+            assert not (await runtime.conversation(conversation_of(house))).resumable
+
+    scenario(work())
+
+
+def test_without_reconciliation_an_accepted_message_is_gone(house: House) -> None:
+    kill_at(house, "run.recorded", text="Do both")
+    house.model.script([[say("What?")]])
+
+    async def work() -> None:
+        async with house.open(protections=Protections.without(Protection.RECONCILE)) as runtime:
+            conversation = conversation_of(house)
+            await outcome(runtime, await send(runtime, "And?", conversation))
+            assert await told(runtime, conversation) == [("user", "And?"), ("assistant", "What?")]
+
+    scenario(work())
+
+
+def test_without_history_repair_the_model_is_sent_a_call_with_no_answer(house: House) -> None:
+    house.model.script([CALLS, [say("Hm.")]])
+    kill_at(house, "step.saved(1)", text="Do both")
+
+    async def work() -> None:
+        off = Protections.without(Protection.HISTORY_REPAIR)
+        async with house.open(protections=off) as runtime:
+            await outcome(runtime, await send(runtime, "And?", conversation_of(house)))
+
+    scenario(work())
+    with pytest.raises(AssertionError):
+        check_history(house.model.requests()[-1]["body"]["messages"])
+
+
+def test_without_the_write_barrier_and_deltas_finished_tools_run_again(house: House) -> None:
+    house.model.script([CALLS, ANSWER])
+    off = Protections.without(Protection.WRITE_BARRIER, Protection.DELTA_CHECKPOINTS)
+    kill_at(house, "step.saving(2)", text="Do both", protections=off)
+    house.model.script([ANSWER])
+
+    async def work() -> None:
+        async with house.open(protections=off) as runtime:
+            conversation = conversation_of(house)
+            assert (await runtime.conversation(conversation)).resumable
+            run = await outcome(runtime, await resume(runtime, conversation))
+            assert run.status is RunStatus.COMPLETED
+
+    scenario(work())
+    assert house.effects[:2] == ["add", "set"]
