@@ -51,14 +51,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def clean(environment: Environment, *, everything: bool, consents: Callable[[str], bool]) -> None:
     """Remove the state of the lab and its caches; with `everything`, what `consents` agrees to."""
-    if is_held(environment.session_lock):
-        raise LabFailure("The lab is running here. Stop it first (Ctrl-C where it was started).")
-    for owner in environment.state.glob("*/owner.json"):
-        if _is_at_work(owner):
-            raise LabFailure(f"A lesson is using {owner.parent}. Close its notebook first.")
-    for lock in (environment.root / "data" / "db").glob("*.lock") if everything else ():
-        if is_held(lock):
-            raise LabFailure(f"A Sophos is using {lock.parent}. Stop it first.")
+    _refuse_at_work(environment, everything=everything)
     for path in list(_made(environment.root)):
         _remove(path)
     print("Removed the lab's workspaces, logs and caches.")
@@ -73,6 +66,17 @@ def clean(environment: Environment, *, everything: bool, consents: Callable[[str
             print(f"Removed {name}.")
         else:
             print(f"Kept {name}.")
+
+
+def _refuse_at_work(environment: Environment, *, everything: bool) -> None:
+    if is_held(environment.session_lock):
+        raise LabFailure("The lab is running here. Stop it first (Ctrl-C where it was started).")
+    for owner in environment.state.glob("*/owner.json"):
+        if _is_at_work(owner):
+            raise LabFailure(f"A lesson is using {owner.parent}. Close its notebook first.")
+    for lock in (environment.root / "data" / "db").glob("*.lock") if everything else ():
+        if is_held(lock):
+            raise LabFailure(f"A Sophos is using {lock.parent}. Stop it first.")
 
 
 def _is_at_work(owner: Path) -> bool:

@@ -67,9 +67,6 @@ class Narrator:
             self._nodes[step] = node
             self._trace(step, node, TraceEvent.ENTER, node, {})
 
-    def resume(self, step: int, node: str) -> None:
-        self._trace(step, node, TraceEvent.RESUME, node, {"supersedes_step": step})
-
     def note(self, step: int, node: str, text: str) -> None:
         self._trace(step, node, TraceEvent.NOTE, node, {"text": text})
 

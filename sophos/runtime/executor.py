@@ -174,13 +174,18 @@ class Executor:
     async def _message_count(self, thread: str) -> int | None:
         try:
             return len(await (await self.agent()).messages(thread))
-        except SophosError:
-            # The count is of use in a list only; the outcome is not held up for it.
+        except Exception:
+            # The count is of use in a list only: whatever a thread that cannot be read raises, the
+            # outcome is recorded, and no run stays `running` for it.
+            logger.warning(
+                "A thread could not be counted.", extra={"conversation": thread}, exc_info=True
+            )
             return None
 
 
 def _resumes(head: Head | None) -> Trace:
-    node = head.next[0] if head is not None and head.next else "agent"
+    # A saved input that was not applied is the agent's to answer, as is one that is still owed.
+    node = "tools" if head is not None and "tools" in head.next else "agent"
     step = head.step + 1 if head is not None else 0
     return Trace(
         step=step,

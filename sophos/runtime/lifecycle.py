@@ -133,8 +133,16 @@ async def _recount(
 ) -> None:
     """Set the message counts that a dead process did not: reading a thread takes the agent."""
     for conversation in recovered.conversations:
-        messages = await (await agent()).messages(conversation)
-        await conversations.recount(conversation, len(messages))
+        try:
+            messages = await (await agent()).messages(conversation)
+            await conversations.recount(conversation, len(messages))
+        except SophosError:
+            # The count is of use in a list only, and the conversation's next run sets it.
+            logger.warning(
+                "A thread could not be counted.",
+                extra={"conversation": conversation},
+                exc_info=True,
+            )
 
 
 def now() -> str:

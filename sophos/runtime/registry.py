@@ -9,9 +9,10 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from sophos.errors import ShuttingDown
+from sophos.errors import ShuttingDown, StorageUnavailable
 from sophos.events import ChatError, End, Event, Gap, Sent
 from sophos.protections import Protection, Protections
 from sophos.run import ACTIVE, Run, RunStatus
@@ -21,6 +22,7 @@ from sophos.storage.runs import Claim, Runs
 
 ENDED_REMEMBERED: Final = 1_000  # runs whose last event number is known after their end
 CANCEL_GRACE: Final = 5.0  # seconds a cancelled run has to end before the process goes on
+RECORD_AGAIN: Final = 1.0  # seconds between two attempts to record an outcome
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -37,14 +39,14 @@ class Registry:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ended: OrderedDict[str, int] = OrderedDict()
         self._unrecorded: dict[str, tuple[Run, Outcome]] = {}
-        self._draining = False
+        self._draining = asyncio.Event()
 
     async def start(self, *, run: Run, title: str | None, body: str) -> Claim:
         """Claim the run and execute it; both happen even if the caller is cancelled in between.
 
         Raises ShuttingDown and what `Runs.claim` raises.
         """
-        if self._draining:
+        if self._draining.is_set():
             raise ShuttingDown
         return await asyncio.shield(self._keep(self._start(run=run, title=title, body=body)))
 
@@ -84,7 +86,7 @@ class Registry:
 
     async def drain(self, grace: float) -> None:
         """Take no more runs; let each reach a step boundary within `grace` seconds; end the rest."""
-        self._draining = True
+        self._draining.set()
         for active in self._active.values():
             if self._protections.on(Protection.DRAIN):
                 active.drain()
@@ -100,13 +102,13 @@ class Registry:
                 logger.error("Runs did not end in time.", extra={"runs": len(left)})
 
     async def _start(self, *, run: Run, title: str | None, body: str) -> Claim:
-        await self._record_what_is_due(run.conversation_id)
+        await self.settle(run.conversation_id)
         claim = await self._runs.claim(run=run, title=title, body=body)
         if not claim.repeated:
             active = ActiveRun(run=run, log=EventLog(run.id))
             self._active[run.conversation_id] = active
             self._keep(self._execute(active))
-            if self._draining:
+            if self._draining.is_set():
                 active.drain()
         return claim
 
@@ -116,6 +118,7 @@ class Registry:
             due = await self._executor.execute(active)
             if due is not None:
                 self._unrecorded[conversation] = (active.run, due)
+                self._keep(self._record_later(conversation))
         finally:
             active.log.close()
             if self._active.get(conversation) is active:
@@ -124,8 +127,19 @@ class Registry:
             while len(self._ended) > ENDED_REMEMBERED:
                 self._ended.popitem(last=False)
 
-    async def _record_what_is_due(self, conversation: str) -> None:
-        """Record an outcome that could not be recorded before: no row stays `running`."""
+    async def _record_later(self, conversation: str) -> None:
+        """Try again until the outcome is on record; if this process ends first, the next finds it."""
+        while conversation in self._unrecorded and not self._draining.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._draining.wait(), RECORD_AGAIN)
+            with suppress(StorageUnavailable):
+                await self.settle(conversation)
+
+    async def settle(self, conversation: str) -> None:
+        """Record an outcome that could not be recorded before: no row stays `running`.
+
+        Raises StorageUnavailable if it still cannot.
+        """
         due = self._unrecorded.get(conversation)
         if due is not None:
             await self._executor.record(*due)

@@ -51,6 +51,7 @@ class Runtime:
         if (repeated := await self.record.runs.repeated(key, body)) is not None:
             return Started(conversation=repeated.conversation_id, run=repeated.id)
         await self._existing(conversation)
+        await self.registry.settle(conversation)
         newest = await self.record.runs.latest(conversation)
         # An active run is refused by the claim, with its own code.
         if newest is None or (

@@ -10,6 +10,7 @@ from runtime_parts import (
     House,
     answer,
     check_history,
+    check_pending,
     only_conversation,
     outcome,
     resume,
@@ -97,10 +98,12 @@ def test_a_resume_goes_on_where_the_dead_process_stood(house: House, window: Win
             assert again.statuses() == ["interrupted"]
             view = await runtime.conversation(conversation)
             assert (view.resumable, view.active_run) == (True, None)
+            await check_pending(runtime, conversation)
             started = await resume(runtime, conversation)
             events = await watch(runtime, conversation, run=started.run)
             assert (await runtime.run(started.run)).status is RunStatus.COMPLETED
             assert traces(events)[0].event is TraceEvent.RESUME
+            assert traces(events)[0].node in {"agent", "tools"}
             assert events[0].id == f"{started.run}:1"
             assert answer(events).count("Both are done.") == min(window.asks, 1)
             record = await told(runtime, conversation)
@@ -150,6 +153,7 @@ def test_a_finished_graph_is_completed_and_nothing_is_left_to_resume(
             conversation = await only_conversation(runtime)
             assert left.house.statuses() == ["completed"]
             assert not (await runtime.conversation(conversation)).resumable
+            await check_pending(runtime, conversation)
             record = await told(runtime, conversation)
             assert [role for role, _ in record] == ROLES
             assert record[-1][1] == "Both are done."

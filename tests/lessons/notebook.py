@@ -14,6 +14,7 @@ SOLUTION: Final = re.compile(
     r"<details><summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL
 )
 FENCED: Final = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+_CODE: Final = re.compile(r"`[^`]+`")
 _WORD: Final = re.compile(r"\w[\w'’.-]*")
 
 
@@ -36,7 +37,8 @@ class Notebook:
 
     @property
     def words(self) -> int:
-        return len(_WORD.findall(self.prose))
+        """A name in code is one word, however long its path."""
+        return len(_WORD.findall(_CODE.sub("name", self.prose)))
 
     @property
     def headings(self) -> list[tuple[int, str]]:

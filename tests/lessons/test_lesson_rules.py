@@ -42,6 +42,7 @@ PLANTED: Final[list[tuple[Rule, Change]]] = [
     (rules.size_is_right, lambda lesson: lesson.cells.extend(lesson.cells[:])),
     (rules.size_is_right, lambda lesson: lesson.text.extend(lesson.text[:])),
     (rules.cells_are_short, add_code("pass\n" * 26)),
+    (rules.cells_are_short, add_code("#" * 81)),
     (rules.prose_is_calm, add_text("Look!")),
     (rules.cells_do_nothing_that_a_test_cannot_follow, add_code("time.sleep(1)")),
     (rules.cells_do_nothing_that_a_test_cannot_follow, add_code("!pip install x")),
@@ -54,7 +55,7 @@ PLANTED: Final[list[tuple[Rule, Change]]] = [
     (rules.errors_are_meant, add_output(name="stderr")),
     (rules.errors_are_meant, add_output(output_type="error")),
     (rules.what_is_pointed_at_is_there, add_text("See `lab/nowhere.py`.")),
-    (rules.what_is_pointed_at_is_there, add_text("See `lab/walk.py::nothing`.")),
+    (rules.what_is_pointed_at_is_there, add_text("See `lab/walk.py`, `test_nothing`.")),
     (
         rules.each_prediction_is_asked_first_and_answered_by_what_was_seen,
         add_code('predict("09-z", "?")'),

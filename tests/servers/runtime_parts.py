@@ -170,6 +170,14 @@ async def only_conversation(runtime: Runtime) -> str:
     return found.conversation.id
 
 
+async def check_pending(runtime: Runtime, conversation: str) -> None:
+    """What storage reads as pending are the tasks that LangGraph would run or has run and not saved."""
+    head = await runtime.record.checkpoints.head(conversation)
+    graph = (await runtime.agent())._graph
+    snapshot = await graph.aget_state({"configurable": {"thread_id": conversation}})
+    assert set(head.next if head else ()) == {task.name for task in snapshot.tasks}
+
+
 def check_history(messages: list[dict[str, Any]]) -> None:
     """Every tool call is followed by its result, in order, and nothing else stands between."""
     place = 0

@@ -138,6 +138,9 @@ function show(view, newest, mine) {
 
 function outcomeText(newest) {
   if (newest?.status === "failed" && newest.error) return `${newest.error.code}: ${newest.error.message}`;
+  if (newest?.status === "interrupted" && resumable) {
+    return "The run was interrupted before it was done. Resume to go on after the last recorded step.";
+  }
   if (newest?.status === "waiting") return "This run waits for a decision on a tool call.";
   return "";
 }

@@ -8,7 +8,7 @@ from lab.tree import Record
 
 
 def kept(directory: Path, start: int) -> str:
-    record = Record(name="server", start=start, pid=1, created=10.0, born="10")
+    record = Record(name="server", start=start, pid=1, born="", created=10.0)
     record.save(directory)
     note_start(directory, record.label)
     return record.label
@@ -32,7 +32,7 @@ def test_an_end_that_nobody_saw_is_unknown(tmp_path: Path) -> None:
 
 
 def test_a_start_that_was_not_noted_is_the_systems(tmp_path: Path) -> None:
-    Record(name="server", start=1, pid=1, created=10.0, born="10").save(tmp_path)
+    Record(name="server", start=1, pid=1, born="", created=10.0).save(tmp_path)
     assert read_lives(tmp_path)[0].began == 10.0
 
 
