@@ -64,7 +64,7 @@ class Tables:
                 dict(row)
                 | {
                     "conversation": self._conversation(row["id"]),
-                    "title": self._placed(row["title"]),
+                    "title": self.placed(row["title"]),
                     "messages": row["message_count"],
                 }
                 for row in read("conversations", _CONVERSATIONS)
@@ -116,7 +116,7 @@ class Tables:
         """The Memory server's knowledge graph, as its file holds it: entities, then relations."""
         path = self._workspace.memory_file
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        rows = [_memory_row(json.loads(self._placed(line))) for line in lines if line.strip()]
+        rows = [_memory_row(json.loads(self.placed(line))) for line in lines if line.strip()]
         rows.sort(key=lambda row: (row["kind"], row["name"], row["type"]))
         return _frame(rows, ["kind", "name", "type", "content"])
 
@@ -195,7 +195,7 @@ class Tables:
         for row in read("runs", "SELECT id FROM runs ORDER BY sequence"):
             self._run(row["id"])
 
-    def _placed(self, text: str) -> str:
+    def placed(self, text: str) -> str:
         """The text with `http://site` and the like in place of addresses with a port."""
         for record in self._workspace.records():
             if url := record.ready.get("url"):
