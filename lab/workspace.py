@@ -53,6 +53,11 @@ class Workspace:
         return self.directory / "memory" / "memory.jsonl"
 
     @property
+    def tasks(self) -> Path:
+        """The task tracker's own database."""
+        return self.directory / "tasks.db"
+
+    @property
     def processes(self) -> Path:
         return self.directory / "processes"
 

@@ -304,3 +304,18 @@ def test_events_are_what_the_client_was_shown(finished: Bench) -> None:
 def test_sockets_tell_who_talks_to_whom(finished: Bench) -> None:
     listening = finished.tables.sockets().query("socket == 'listens'")
     assert list(listening["process"]) == ["model#1", "server#1", "site#1"]
+
+
+def test_the_ledger_of_the_task_tracker_names_the_calls(tmp_path: Path) -> None:
+    once: Any = call("tasks__create_task_once", title="walk")
+    with Bench("07", tools=("tasks",), root=tmp_path) as bench:
+        bench.model.script([[call("tasks__create_task", title="run"), once], [say("Both.")]])
+        started = bench.client.start("Both tasks")
+        bench.client.wait(started.run)
+        rows = bench.tables.effects().to_dict("records")
+        (_, key) = bench.tables.effects(raw=True)["idempotency_key"]
+    assert rows == [
+        {"n": 1, "tool": "create_task", "title": "run", "key": ""},
+        {"n": 2, "tool": "create_task_once", "title": "walk", "key": "conversation 1, call 1"},
+    ]
+    assert key.startswith(f"{started.conversation}:")
