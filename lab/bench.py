@@ -11,6 +11,7 @@ workspace stays after `close()`, to be looked at; it is swept once this process 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +38,8 @@ AnyProcess = TypeVar("AnyProcess", bound=Process)
 class Bench:
     """One workspace with its processes. `settings` hold for every start of its Sophos.
 
-    `tokens_per_second` is the scripted model's pace, 0 for none; a real model has its own.
+    `tokens_per_second` is the scripted model's pace, 0 for none; a real model has its own. `tools`
+    are the tool servers it has: the project's unless named, `("tasks",)` for the task tracker alone.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Bench:
         model: str | None = None,
         *,
         tokens_per_second: float = 0,
+        tools: Collection[str] | None = None,
         root: Path = ROOT,
         **settings: Any,
     ) -> None:
@@ -54,7 +57,7 @@ class Bench:
             raise ValueError(f"There is no model {kind!r}: write {SCRIPTED!r} or {OLLAMA!r}.")
         self.is_scripted = kind == SCRIPTED
         self.workspace = make_workspace(name, root)
-        write_configuration(self.workspace)
+        write_configuration(self.workspace, tools=tools)
         self._tokens_per_second = tokens_per_second
         self._settings = settings
         self._processes: list[Process] = []

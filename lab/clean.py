@@ -21,10 +21,12 @@ from lab.lockfile import is_held
 CACHES: Final = (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 SCATTERED: Final = ("__pycache__", ".ipynb_checkpoints")  # in any folder of ours
 SOURCES: Final = ("sophos", "lab", "lessons", "tests")
+PREDICTIONS: Final = "predictions.db"  # and what SQLite keeps beside it
 # What is there, and what its loss means.
 KEPT: Final = (
     ("data/db", "every conversation of yours"),
     ("data/memory", "everything the agent was told to remember"),
+    ("data/lab/predictions.db", "what you predicted in the lessons, and why"),
     (".venv", "the Python packages; set-up installs them again, with the network"),
     (".mcp-servers", "the MCP servers; set-up installs them again, with the network"),
 )
@@ -49,11 +51,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def clean(environment: Environment, *, everything: bool, consents: Callable[[str], bool]) -> None:
     """Remove the state of the lab and its caches; with `everything`, what `consents` agrees to."""
-    if is_held(environment.session_lock):
-        raise LabFailure("The lab is running here. Stop it first (Ctrl-C where it was started).")
-    for owner in environment.state.glob("*/owner.json"):
-        if _is_at_work(owner):
-            raise LabFailure(f"A lesson is using {owner.parent}. Close its notebook first.")
+    _refuse_at_work(environment, everything=everything)
     for path in list(_made(environment.root)):
         _remove(path)
     print("Removed the lab's workspaces, logs and caches.")
@@ -62,10 +60,23 @@ def clean(environment: Environment, *, everything: bool, consents: Callable[[str
         if not path.exists():
             continue
         if consents(f"Remove {name}: {loss}?"):
+            for beside in path.parent.glob(f"{PREDICTIONS}-*") if path.is_file() else ():
+                _remove(beside)
             _remove(path)
             print(f"Removed {name}.")
         else:
             print(f"Kept {name}.")
+
+
+def _refuse_at_work(environment: Environment, *, everything: bool) -> None:
+    if is_held(environment.session_lock):
+        raise LabFailure("The lab is running here. Stop it first (Ctrl-C where it was started).")
+    for owner in environment.state.glob("*/owner.json"):
+        if _is_at_work(owner):
+            raise LabFailure(f"A lesson is using {owner.parent}. Close its notebook first.")
+    for lock in (environment.root / "data" / "db").glob("*.lock") if everything else ():
+        if is_held(lock):
+            raise LabFailure(f"A Sophos is using {lock.parent}. Stop it first.")
 
 
 def _is_at_work(owner: Path) -> bool:
@@ -82,7 +93,9 @@ def _is_at_work(owner: Path) -> bool:
 
 
 def _made(root: Path) -> Iterator[Path]:
-    yield root / "data" / "lab"
+    lab = root / "data" / "lab"
+    if lab.exists():
+        yield from (path for path in lab.iterdir() if not path.name.startswith(PREDICTIONS))
     for name in CACHES:
         yield root / name
     for source in SOURCES:

@@ -25,9 +25,19 @@ from lab.display import Display, lines
 
 NOT_ANSWERED: Final = "not answered"
 NOT_ASKED: Final = "not asked: the cell with the question has not run"
+_NARROW: Final = "width:1%;white-space:nowrap;text-align:left;padding:.1em 1.5em .1em 0"
 _SIGN: Final = "○"
 _SAVED: Final = "✓ Saved:"
 _WIDE: Final = {"width": "100%", "max_width": "46em"}
+# An option is as high as its words: the widget's own style gives each one line.
+_STYLE: Final = """<style>
+.lab-options .widget-radio-box { height: auto; max-height: none; width: 100%; }
+.lab-options .widget-radio-box label {
+  height: auto; max-height: none; line-height: 1.4; white-space: normal; margin-bottom: .3em;
+  display: block; padding-left: 1.6em; position: relative;
+}
+.lab-options .widget-radio-box input { position: absolute; left: 0; top: .1em; margin: 0; }
+</style>"""
 
 
 def predict(
@@ -54,11 +64,11 @@ def observed(name: str, seen: Any, *, answers: Answers | None = None) -> Display
     rows.append(("you saw", str(seen)))
     title = f"Prediction {name}" + (f": {known.question}" if known.question else "")
     cells = "".join(
-        f'<tr><th scope="row" style="text-align:left;padding:.1em 1.5em .1em 0">{name}</th>'
+        f'<tr><th scope="row" style="{_NARROW}">{name}</th>'
         f'<td style="text-align:left;padding:.1em 0;white-space:pre-wrap">{escape(value)}</td></tr>'
         for name, value in rows
     )
-    html = f"<table><caption style='text-align:left'>{escape(title)}</caption>{cells}</table>"
+    html = f"<table><caption style='text-align:left;white-space:nowrap'>{escape(title)}</caption>{cells}</table>"
     return Display(text=lines(title, *(f"  {name:<9} {value}" for name, value in rows)), html=html)
 
 
@@ -96,7 +106,10 @@ class Form:
             f"Prediction {name}: {question}", *(f"  {_SIGN} {option}" for option in options)
         )
         known = answers.find(name)
-        heading = widgets.HTML(f"<strong>Prediction {escape(name)}.</strong> {escape(question)}")
+        heading = widgets.HTML(
+            f'{_STYLE}<div style="line-height:1.4"><strong>Prediction {escape(name)}.</strong>'
+            f" {escape(question)}</div>"
+        )
         heading.layout = widgets.Layout(**_WIDE)
         self.choice = self._choice(known.answer)
         self.reason = widgets.Textarea(
@@ -133,14 +146,16 @@ class Form:
                 layout=_WIDE,
                 style={"description_width": "5.5em"},
             )
-        return widgets.RadioButtons(
+        choice = widgets.RadioButtons(
             options=self._options,
             # An earlier answer; one that is no longer offered stays on record.
             value=answer if answer in self._options else None,
             description="I say:",
-            layout=_WIDE | {"width": "max-content"},
+            layout=_WIDE,
             style={"description_width": "5.5em"},
         )
+        choice.add_class("lab-options")
+        return choice
 
     def _save(self, _: widgets.Button) -> None:
         answer = (self.choice.value or "").strip()
@@ -163,4 +178,4 @@ class Form:
             self._say(f"{_SAVED} {answer}")
 
     def _say(self, sentence: str) -> None:
-        self.status.value = f'<span role="status">{escape(sentence)}</span>'
+        self.status.value = f'<div role="status" style="line-height:1.4">{escape(sentence)}</div>'

@@ -23,8 +23,9 @@ from typing import Any, Final
 import psutil
 
 from lab.facts import NotSeen, until
+from lab.life import note_end, note_start
 from lab.ownership import let_go, spawn
-from lab.tree import Descendants, Record, created
+from lab.tree import Descendants, Record, birth
 
 READY_WITHIN: Final = 60.0  # seconds
 STOP_WITHIN: Final = 40.0  # seconds; longer than a server's own grace
@@ -108,13 +109,13 @@ class Process:
         self._descendants = Descendants()
         self.starts += 1
         self._log = self.directory / f"{self.label}.log"
-        child = spawn(
+        note_start(self.directory, self.label)
+        self._child = child = spawn(
             self.command,
             log=self._log,
             environment=self.environment,
             working_directory=self._working_directory,
         )
-        self._child = child
         weakref.finalize(self, let_go, child)
         self._record()
 
@@ -193,9 +194,7 @@ class Process:
 
     def log(self, lines: int = LOG_LINES) -> str:
         """The last lines of the newest start's output."""
-        if self._log is None:
-            return ""
-        text = self._log.read_text(encoding="utf-8", errors="replace")
+        text = self._log.read_text(encoding="utf-8", errors="replace") if self._log else ""
         return "\n".join(text.splitlines()[-lines:])
 
     def watch(self) -> None:
@@ -217,18 +216,18 @@ class Process:
 
     def _see_all_gone(self) -> int:
         child = self._started()
-        status = child.wait()
+        note_end(self.directory, self.label, status := child.wait())
         if child.stdin is not None:
             child.stdin.close()
         self._descendants.see_gone(self.label)
         return status
 
     def _record(self) -> None:
-        # No creation time means that it has ended already: wait_ready will say so.
-        if (when := created(self.pid)) is not None:
-            Record(
-                name=self.name, start=self.starts, pid=self.pid, created=when, ready=self.ready
-            ).save(self.directory)
+        # One that has ended already has no record: wait_ready will say so.
+        if (born := birth(self.pid)) is not None:
+            about: dict[str, Any] = {"name": self.name, "start": self.starts, "pid": self.pid}
+            about["created"] = psutil.Process(self.pid).create_time()
+            Record(**about, born=born, ready=self.ready).save(self.directory)
 
     def _refuse_early_end(self) -> None:
         if not self.ready_file.exists():

@@ -25,6 +25,7 @@ from lab.children import SCRIPTED, Nursery
 from lab.configuration import write_configuration
 from lab.environment import Environment
 from lab.facts import NotSeen, until
+from lab.failure import LabFailure
 from lab.leftovers import MARK, end_marked, see_ended
 from lab.process import STOP_WITHIN, Process, ProcessError
 from lab.session import Session
@@ -33,7 +34,7 @@ from lab.workspace import Workspace
 PAGES: Final[tuple[str, ...]] = ("JupyterLab", "Sophos", "Web site")  # as they are shown
 LOOPBACK: Final = "127.0.0.1,localhost"
 LOOK_EVERY: Final = 0.5  # seconds between two looks at who has ended
-FORGOTTEN_GRACE: Final = 3.0  # seconds for what a kernel left behind to end by itself
+FORGOTTEN_GRACE: Final = 2.0  # seconds for what a kernel left behind to end by itself
 LAST_WORDS: Final = 8  # lines of a log that are shown
 
 
@@ -82,7 +83,13 @@ class RunningLab:
         place.directory.mkdir(parents=True, mode=0o700)
         for folder in (place.config, place.processes):
             folder.mkdir()
-        write_configuration(place, self._nursery.root / "config")
+        project = self._nursery.root / "config"
+        try:
+            write_configuration(place, project)
+        except (OSError, ValueError, AttributeError, TypeError) as error:
+            raise LabFailure(
+                f"{project} cannot be used: {error}. Correct what is there."
+            ) from error
         mark.write_text(self._mark, encoding="utf-8")
         return self
 
@@ -123,7 +130,7 @@ class RunningLab:
         return Session(pid=os.getpid(), model=f"{name} at {url}", pages=pages)
 
     def watch(self) -> None:
-        """Wait for Ctrl-C, saying who ends before it; Enter starts those again."""
+        """Until Ctrl-C, or until all have ended: say who ends; Enter starts those again."""
         while self._tell_of_ended():
             if _enter_pressed():
                 self._start_ended()

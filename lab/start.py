@@ -21,6 +21,7 @@ from lab.lockfile import hold, is_held
 from lab.process import ProcessError
 from lab.running import RunningLab, Wishes
 from lab.session import Session, read_session, write_session
+from lab.steps import Meter
 from lab.surroundings import PORT, is_free, model, ollama_asked_for, port_number, whose
 
 FIRST_START_WITHIN = 120.0  # seconds for another start of the same checkout to come up
@@ -28,7 +29,7 @@ FIRST_START_WITHIN = 120.0  # seconds for another start of the same checkout to 
 
 def main(arguments: Sequence[str], environment: Environment | None = None) -> int:
     """Start everything, say where it is, and wait. Ctrl-C ends it, and leaves nothing behind."""
-    options = _options(arguments)
+    options = command_line().parse_args(arguments)
     environment = environment or here()
     for number in _endings():
         signal.signal(number, _end)
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str], environment: Environment | None = None) -> in
         return 128 + signal.SIGINT
 
 
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
+def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lab start", description=main.__doc__)
     parser.add_argument(
         "--model",
@@ -63,7 +64,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--no-browser", action="store_true", help="open no page")
     parser.add_argument("--no-jupyter", action="store_true", help="start Sophos without lessons")
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _port_argument(text: str) -> int:
@@ -78,12 +79,14 @@ def _run(environment: Environment, options: argparse.Namespace, environ: Mapping
     record.unlink(missing_ok=True)
     wishes = _wishes(options, environ)
     with RunningLab(environment, wishes, environ) as lab:
+        print("Starting …", flush=True)
         session = lab.start()
         write_session(record, session)
         try:
             _welcome(session)
             _open(session, options, environ)
             lab.watch()
+            raise LabFailure("All that was started has ended by itself.")
         except KeyboardInterrupt:
             print("\nEnding what was started …", flush=True)
         finally:
@@ -139,11 +142,14 @@ def _open(session: Session, options: argparse.Namespace, environ: Mapping[str, s
 def _tell_of_the_first(environment: Environment, options: argparse.Namespace) -> int:
     """Another lab holds this checkout: say where it is, once it is up."""
     record = environment.state / "session.json"
-    until(
-        lambda: record.exists() or not is_held(environment.session_lock),
-        what="the lab that is being started from this folder",
-        seconds=FIRST_START_WITHIN,
-    )
+    meter = Meter("Waiting for the lab that is starting here")
+
+    def is_settled() -> bool:
+        meter.tick()
+        return record.exists() or not is_held(environment.session_lock)
+
+    until(is_settled, what="the lab that is starting here", seconds=FIRST_START_WITHIN)
+    meter.end("done")
     session = read_session(record)
     if session is None:
         raise LabFailure("The lab that was starting here has ended. Run this again.")

@@ -6,10 +6,11 @@ Holds what has arrived and was not read yet. It dies with the connection.
 from __future__ import annotations
 
 import json
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import httpx
@@ -24,6 +25,8 @@ class StreamEvent:
     name: str
     data: dict[str, Any]
     id: str | None
+    at: float | None = field(default=None, compare=False)
+    """When it came, in seconds since the epoch; None for one that came from nowhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +112,8 @@ class EventStream:
             self._close("lost")
         for event in self._parser.feed(chunk or b""):
             data = json.loads(event.data)
-            self._ready.append(StreamEvent(name=event.name, data=data, id=event.id))
+            came = StreamEvent(name=event.name, data=data, id=event.id, at=time.time())
+            self._ready.append(came)
 
     def _close(self, why: str) -> None:
         self.closed_by = self.closed_by or why

@@ -23,6 +23,7 @@ from lab.finding import Finding, good, missing, note
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 5173  # where Sophos listens unless PORT says otherwise
+OLLAMA_PORT: Final = 11434
 LEAST_SPACE: Final = 500_000_000  # bytes
 ANSWER_WITHIN: Final = 3.0  # seconds for a server to answer
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -98,9 +99,11 @@ def database(path: Path) -> Finding:
 
 
 def ollama_asked_for(environ: Mapping[str, str]) -> tuple[str, str]:
-    """The URL of the Ollama and the name of the model that Sophos would ask."""
-    host = (environ.get("OLLAMA_HOST") or "http://localhost:11434").rstrip("/")
-    host = host if "://" in host else f"http://{host}"
+    """The URL of the Ollama and the name of the model to ask for."""
+    host = (environ.get("OLLAMA_HOST") or "localhost").rstrip("/")
+    if "://" not in host:
+        # As Ollama reads it: a bare name means its own port.
+        host = f"http://{host}" if ":" in host else f"http://{host}:{OLLAMA_PORT}"
     return host, environ.get("OLLAMA_MODEL") or "qwen3"
 
 

@@ -7,10 +7,10 @@ dead one can be read as well.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +23,7 @@ from lab.snapshot import Read, snapshot
 from lab.stream import StreamEvent
 from lab.thread import Thread, read_thread
 from lab.walk import walk
-from lab.witness import read_visits
+from lab.witness import memory_rows, read_effects, read_visits
 from lab.workspace import Workspace
 
 SHOWN_ROWS: Final = 100
@@ -64,7 +64,7 @@ class Tables:
                 dict(row)
                 | {
                     "conversation": self._conversation(row["id"]),
-                    "title": self._placed(row["title"]),
+                    "title": self.placed(row["title"]),
                     "messages": row["message_count"],
                 }
                 for row in read("conversations", _CONVERSATIONS)
@@ -100,7 +100,7 @@ class Tables:
         rows = [
             asdict(checkpoint)
             | {"next": ", ".join(checkpoint.next), "run": self._run(checkpoint.run)}
-            for checkpoint in self._thread(conversation).checkpoints
+            for checkpoint in self.thread(conversation).checkpoints
         ]
         columns = ["step", "source", "next", "run", "messages"]
         # Sizes differ by a few bytes from run to run: there are random numbers in a checkpoint.
@@ -108,17 +108,25 @@ class Tables:
 
     def writes(self, conversation: str, *, raw: bool = False) -> pd.DataFrame:
         """What the tasks of the step after `step` finished; pending until a checkpoint holds it."""
-        rows = [asdict(write) for write in self._thread(conversation).writes]
+        rows = [asdict(write) for write in self.thread(conversation).writes]
         columns = ["step", "task", "channel", "what", "pending"]
         return _frame(rows, columns, ["bytes", "checkpoint", "task_id"] if raw else [])
 
     def memory(self) -> pd.DataFrame:
         """The Memory server's knowledge graph, as its file holds it: entities, then relations."""
         path = self._workspace.memory_file
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        rows = [_memory_row(json.loads(self._placed(line))) for line in lines if line.strip()]
-        rows.sort(key=lambda row: (row["kind"], row["name"], row["type"]))
-        return _frame(rows, ["kind", "name", "type", "content"])
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        return _frame(memory_rows(self.placed(text)), ["kind", "name", "type", "content"])
+
+    def effects(self, *, raw: bool = False) -> pd.DataFrame:
+        """What the task tracker did, in order, and which call each key stands for."""
+        with snapshot(self._workspace.database) as read:
+            self._name_all(read)
+            rows = [
+                asdict(effect) | {"idempotency_key": effect.key, "key": self._key(effect.key)}
+                for effect in read_effects(self._workspace.tasks)
+            ]
+        return _frame(rows, ["n", "tool", "title", "key"], ["idempotency_key"] if raw else [])
 
     def visits(self, *, raw: bool = False) -> pd.DataFrame:
         """What the web site was asked for, in the order of the requests."""
@@ -178,15 +186,12 @@ class Tables:
                 rows.append({"file": name, "bytes": path.stat().st_size})
         return _frame(rows, ["file", "bytes"])
 
-    def _thread(self, conversation: str) -> Thread:
+    def thread(self, conversation: str) -> Thread:
+        """All that is stored for a thread, as values: what the frames of it are made from."""
         with snapshot(self._workspace.database) as read:
             self._name_all(read)
             thread = self._names.identity(conversation)
-
-            def call_name(call: str) -> str:
-                return self._names.of("call", call, among=thread)
-
-            return read_thread(read, thread, call_name)
+            return read_thread(read, thread, partial(self._call, thread))
 
     def _name_all(self, read: Read) -> None:
         for row in read("conversations", "SELECT id FROM conversations ORDER BY created_at, rowid"):
@@ -194,7 +199,7 @@ class Tables:
         for row in read("runs", "SELECT id FROM runs ORDER BY sequence"):
             self._run(row["id"])
 
-    def _placed(self, text: str) -> str:
+    def placed(self, text: str) -> str:
         """The text with `http://site` and the like in place of addresses with a port."""
         for record in self._workspace.records():
             if url := record.ready.get("url"):
@@ -206,6 +211,16 @@ class Tables:
 
     def _run(self, run: str | None) -> str:
         return self._names.of("run", run)
+
+    def _call(self, thread: str, call: str) -> str:
+        return self._names.of("call", call, among=thread)
+
+    def _key(self, key: str | None) -> str:
+        """`<thread>:<call>` in short names."""
+        thread, colon, call = (key or "").partition(":")
+        if not colon:
+            return self._names.of("key", key)
+        return f"{self._conversation(thread)}, {self._call(thread, call)}"
 
 
 def _show_all() -> None:
@@ -226,14 +241,6 @@ def _told(event: StreamEvent) -> tuple[str, int | str, str]:
             return event.name, data["step"], f"{data['event']} {data['name']}"
         case _:
             return event.name, "", data.get("status") or data.get("code") or ""
-
-
-def _memory_row(entry: Row) -> dict[str, str]:
-    if entry["type"] == "relation":
-        name, kind, content = entry["from"], entry["relationType"], entry["to"]
-    else:
-        name, kind, content = entry["name"], entry["entityType"], "; ".join(entry["observations"])
-    return {"kind": entry["type"], "name": name, "type": kind, "content": content}
 
 
 def _frame(rows: Sequence[Row], columns: list[str], raw: Sequence[str] = ()) -> pd.DataFrame:

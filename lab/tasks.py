@@ -3,7 +3,8 @@
     python -m lab.tasks --database tasks.db
 
 It is a witness: it does not crash when Sophos does, and its ledger has one row for each effect that
-really happened. Tasks and ledger are durable: one SQLite file, committed before a call returns.
+really happened, besides one for each call that came. All of it is durable: one SQLite file,
+committed before a call returns.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ _TABLES: Final = """
         title   TEXT NOT NULL,
         key     TEXT UNIQUE
     ) STRICT;
+    CREATE TABLE IF NOT EXISTS received (
+        n     INTEGER PRIMARY KEY AUTOINCREMENT,
+        tool  TEXT NOT NULL,
+        title TEXT NOT NULL
+    ) STRICT;
 """
 
 
@@ -59,6 +65,13 @@ class Ledger:
         path.parent.mkdir(parents=True, exist_ok=True)
         with closing(self._open()) as connection:
             connection.executescript(_TABLES)
+
+    def receive(self, tool: str, title: object = "") -> None:
+        """Note that a call has come, before anything is done about it."""
+        with closing(self._open()) as connection, connection:
+            connection.execute(
+                "INSERT INTO received (tool, title) VALUES (?, ?)", (tool, str(title))
+            )
 
     def add(self, tool: str, title: str, key: str | None = None) -> tuple[int, bool]:
         """The task's id, and whether it is new: a key that is known adds nothing."""
@@ -110,12 +123,14 @@ def make_server(ledger: Ledger) -> FastMCP:
     @server.tool(annotations=ADDS)
     def create_task(title: str) -> str:
         """Add a task. Calling it twice adds two."""
+        ledger.receive("create_task", title)
         task, _ = ledger.add("create_task", title)
         return f"Created task {task}: {title}"
 
     @server.tool(annotations=ADDS_ONCE)
     def create_task_once(title: str, idempotency_key: str) -> str:
         """Add a task. Calling it twice with one key adds one."""
+        ledger.receive("create_task_once", title)
         task, new = ledger.add("create_task_once", title, idempotency_key)
         return f"{'Created' if new else 'There is already'} task {task}: {title}"
 
@@ -124,6 +139,7 @@ def make_server(ledger: Ledger) -> FastMCP:
         """Add a task after a while."""
         if not 0 <= seconds <= SLOWEST:
             raise ToolError(f"seconds must be from 0 to {SLOWEST:g}.")
+        ledger.receive("slow_task", title)
         await anyio.sleep(seconds)
         task, _ = ledger.add("slow_task", title)
         return f"Created task {task} after {seconds:g} s: {title}"
@@ -131,11 +147,13 @@ def make_server(ledger: Ledger) -> FastMCP:
     @server.tool(annotations=READS)
     def list_tasks() -> str:
         """List the tasks."""
+        ledger.receive("list_tasks")
         return "\n".join(f"{task}: {title}" for task, title in ledger.tasks()) or "No tasks."
 
     @server.tool(annotations=DESTROYS)
     def delete_task(task: int) -> str:
         """Delete a task for good."""
+        ledger.receive("delete_task", task)
         title = ledger.delete(task)
         if title is None:
             raise ToolError(f"There is no task {task}.")
@@ -144,11 +162,13 @@ def make_server(ledger: Ledger) -> FastMCP:
     @server.tool(annotations=ADDS)
     def fail_task(title: str) -> str:
         """Fail before anything has happened."""
+        ledger.receive("fail_task", title)
         raise ToolError(f"The tracker refuses {title!r} on purpose.")
 
     @server.tool(annotations=ADDS)
     def crash_task(title: str) -> str:
         """Add a task, and bring the tracker's process down before it can say so."""
+        ledger.receive("crash_task", title)
         ledger.add("crash_task", title)
         os._exit(CRASHED)
 

@@ -34,6 +34,7 @@ _ERROR: Final = "__error__"
 _PUSHED: Final = "~__pregel_push"
 
 CallName = Callable[[str], str]
+ById = dict[str | None, BaseMessage]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,8 @@ class StoredCheckpoint:
     run: str | None
     messages: int
     bytes: int
+    at: str
+    """When it was made: ISO-8601."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +72,10 @@ class StoredWrite:
 
 @dataclass(frozen=True, kw_only=True)
 class Thread:
+    """`states` are the messages at each of `checkpoints`, results beside their calls."""
+
     checkpoints: tuple[StoredCheckpoint, ...]
+    states: tuple[tuple[BaseMessage, ...], ...]
     writes: tuple[StoredWrite, ...]
 
 
@@ -92,13 +98,16 @@ class _Reader:
         checkpoints: list[StoredCheckpoint] = []
         writes: list[StoredWrite] = []
         parents = {row["parent_checkpoint_id"] for row in self._rows}
-        known: dict[str | None, set[str | None]] = {}
+        states: list[tuple[BaseMessage, ...]] = []
+        known: dict[str | None, ById] = {}
         for row in self._rows:
-            values = self._load(row["type"], row["checkpoint"])["channel_values"]
+            checkpoint = self._load(row["type"], row["checkpoint"])
+            values = checkpoint["channel_values"]
             metadata = json.loads(row["metadata"])
             own = values.get("messages")
             own = own.value if isinstance(own, _DeltaSnapshot) else own
-            ids = known.get(row["parent_checkpoint_id"], set()) if own is None else _ids(own)
+            here = known.get(row["parent_checkpoint_id"], {}) if own is None else _by_id(own)
+            states.append(_arranged(here.values()))
             checkpoints.append(
                 StoredCheckpoint(
                     id=row["checkpoint_id"],
@@ -107,8 +116,9 @@ class _Reader:
                     source=metadata["source"],
                     next=_next(values),
                     run=metadata.get("run_id"),
-                    messages=len(ids),
+                    messages=len(here),
                     bytes=len(row["checkpoint"]) + len(row["metadata"]),
+                    at=checkpoint["ts"],
                 )
             )
             written = self._writes.get(row["checkpoint_id"], [])
@@ -118,8 +128,11 @@ class _Reader:
                 for write, value in written
             ]
             added = [value for write, value in written if write["channel"] == "messages"]
-            known[row["checkpoint_id"]] = ids.union(*map(_ids, added))
-        return Thread(checkpoints=tuple(checkpoints), writes=tuple(writes))
+            after = dict(here)
+            for messages in added:
+                after |= _by_id(messages)
+            known[row["checkpoint_id"]] = after
+        return Thread(checkpoints=tuple(checkpoints), states=tuple(states), writes=tuple(writes))
 
     def _write(
         self, step: int, values: Mapping[str, Any], row: sqlite3.Row, value: Any, *, pending: bool
@@ -184,7 +197,19 @@ def _next(values: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(nodes))
 
 
-def _ids(messages: BaseMessage | Iterable[BaseMessage]) -> set[str | None]:
-    return {
-        message.id for message in ([messages] if isinstance(messages, BaseMessage) else messages)
-    }
+def _by_id(messages: BaseMessage | Iterable[BaseMessage]) -> ById:
+    every = [messages] if isinstance(messages, BaseMessage) else messages
+    return {message.id: message for message in every}
+
+
+def _arranged(messages: Iterable[BaseMessage]) -> tuple[BaseMessage, ...]:
+    """The results of a message's calls stand after it, in the order of the calls."""
+    messages = list(messages)
+    results = {each.tool_call_id: each for each in messages if isinstance(each, ToolMessage)}
+    arranged: list[BaseMessage] = []
+    for message in messages:
+        calls = message.tool_calls if isinstance(message, AIMessage) else []
+        if not isinstance(message, ToolMessage):
+            own = (results.pop(str(call["id"]), None) for call in calls)
+            arranged += [message, *(result for result in own if result is not None)]
+    return (*arranged, *results.values())

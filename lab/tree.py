@@ -7,6 +7,7 @@ dies with the owner. Records are files: whoever sweeps after a dead owner reads 
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ GONE_WITHIN: Final = 15.0  # seconds from a process's end to its last descendant
 LOOK_EVERY: Final = 0.05  # seconds; a look reads the whole process table
 
 _SUFFIX: Final = ".process.json"
+_BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+_START_TIME: Final = 18  # among the fields of /proc/<pid>/stat after the state
 
 
 class Descendants:
@@ -62,11 +65,12 @@ class Descendants:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One start of a process. With its creation time, a pid names a process for good."""
+    """One start of a process; `born` is from `birth`, `created` in seconds since the epoch."""
 
     name: str
     start: int
     pid: int
+    born: str
     created: float
     ready: dict[str, Any] = field(default_factory=dict)
     """What its ready file said; empty for one that is not ready, or never was."""
@@ -78,7 +82,7 @@ class Record:
 
     @property
     def is_alive(self) -> bool:
-        return is_same(self.pid, self.created)
+        return birth(self.pid) == self.born
 
     def save(self, directory: Path) -> None:
         draft = directory / f"{self.label}.process.tmp"
@@ -92,19 +96,26 @@ def read_records(directory: Path) -> list[Record]:
     return sorted((Record(**row) for row in found), key=lambda row: (row.name, row.start))
 
 
-def created(pid: int) -> float | None:
-    """When the process started, which with its pid names it for good; None if it has ended."""
+def birth(pid: int) -> str | None:
+    """What with its pid names a process for good, whatever the clock does; None if it has ended."""
+    if sys.platform != "linux":
+        return _when_created(pid)
+    # psutil adds the time of the last boot, which is moved with the clock: a live owner would
+    # look like another process. The kernel's own figure, in ticks since that boot, stays.
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    state, *fields = status.rpartition(")")[2].split()
+    return None if state in "ZX" else f"{_BOOT_ID.read_text().strip()}/{fields[_START_TIME]}"
+
+
+def _when_created(pid: int) -> str | None:
     try:
         process = psutil.Process(pid)
-        return process.create_time() if _runs(process) else None
+        return str(process.create_time()) if _runs(process) else None
     except psutil.NoSuchProcess:
         return None
-
-
-def is_same(pid: int, when: float) -> bool:
-    """Whether the process that had this pid and started then is still alive."""
-    now = created(pid)
-    return now is not None and abs(now - when) < 1
 
 
 def _runs(process: psutil.Process) -> bool:

@@ -1,12 +1,15 @@
-"""The processes beside Sophos as a bench holds them: the model and the web site."""
+"""The processes beside Sophos as a bench holds them, and what those that do not crash have seen."""
 
 from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import sys
 import weakref
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -92,3 +95,57 @@ def read_visits(ledger: Path) -> list[dict[str, Any]]:
         return []
     lines = ledger.read_text(encoding="utf-8").splitlines(keepends=True)
     return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """One row of the task tracker's ledger: something that really happened."""
+
+    n: int
+    tool: str
+    title: str
+    key: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReceivedCall:
+    """A call that reached the task tracker, whatever became of it."""
+
+    n: int
+    tool: str
+    title: str
+
+
+def read_effects(tracker: Path) -> list[Effect]:
+    """The tracker's ledger, oldest first; nothing if there is no tracker yet."""
+    rows = _read(tracker, "SELECT n, tool, title, key FROM effects ORDER BY n")
+    return [Effect(**row) for row in rows]
+
+
+def read_received(tracker: Path) -> list[ReceivedCall]:
+    """Every call that reached the tracker, oldest first."""
+    rows = _read(tracker, "SELECT n, tool, title FROM received ORDER BY n")
+    return [ReceivedCall(**row) for row in rows]
+
+
+def memory_rows(text: str) -> list[dict[str, str]]:
+    """What the Memory server's file says, one row an entry: entities, then relations, by name."""
+    rows = [_memory_row(json.loads(line)) for line in text.splitlines() if line.strip()]
+    return sorted(rows, key=lambda row: (row["kind"], row["name"], row["type"]))
+
+
+def _memory_row(entry: dict[str, Any]) -> dict[str, str]:
+    if entry["type"] == "relation":
+        name, kind, content = entry["from"], entry["relationType"], entry["to"]
+    else:
+        name, kind, content = entry["name"], entry["entityType"], "; ".join(entry["observations"])
+    return {"kind": entry["type"], "name": name, "type": kind, "content": content}
+
+
+def _read(database: Path, sql: str) -> list[dict[str, Any]]:
+    if not database.exists():
+        return []
+    uri = f"{database.resolve().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(sql)]

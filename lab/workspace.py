@@ -1,7 +1,7 @@
 """A throw-away directory per bench: its database, memory file, configuration, logs and records.
 
     data/lab/06-1/
-      owner.json     who uses it: the pid and the creation time of the owner's process
+      owner.json     who uses it: the pid of the owner's process, and when it began
       config/        mcp.json and system.md
       db/ memory/    what Sophos and the Memory server keep
       processes/     logs, ready files, and one record per process started
@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import psutil
 
-from lab.tree import GONE_WITHIN, Record, created, is_same, read_records
+from lab.tree import GONE_WITHIN, Record, birth, read_records
 
 PROJECT: Final = Path(__file__).resolve().parents[1]
 ROOT: Final = PROJECT / "data" / "lab"
@@ -53,6 +53,11 @@ class Workspace:
         return self.directory / "memory" / "memory.jsonl"
 
     @property
+    def tasks(self) -> Path:
+        """The task tracker's own database."""
+        return self.directory / "tasks.db"
+
+    @property
     def processes(self) -> Path:
         return self.directory / "processes"
 
@@ -74,7 +79,7 @@ def make_workspace(name: str, root: Path = ROOT) -> Workspace:
     draft = root / f"{_DRAFT}{os.getpid()}-{uuid.uuid4().hex}"
     for place in ("config", "db", "memory", "processes"):
         (draft / place).mkdir(parents=True)
-    owner = {"pid": os.getpid(), "created": created(os.getpid())}
+    owner = {"pid": os.getpid(), "born": birth(os.getpid())}
     (draft / _OWNER).write_text(json.dumps(owner), encoding="utf-8")
     # Renaming onto a directory that is not empty fails, so whoever comes first has the number.
     for n in count(1):
@@ -114,7 +119,7 @@ def _is_abandoned(directory: Path) -> bool:
     if directory.name.startswith(_DRAFT):
         return not psutil.pid_exists(int(directory.name.removeprefix(_DRAFT).partition("-")[0]))
     owner = _owner(directory)
-    return owner is not None and not is_same(owner["pid"], owner["created"])
+    return owner is not None and birth(owner["pid"]) != owner["born"]
 
 
 def _end_leftovers(workspace: Workspace) -> None:

@@ -7,12 +7,17 @@ sanitised: what differs from run to run has no place in a lesson's output.
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from queue import Empty
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import nbval.plugin
 import pytest
 from nbval.kernel import RunningKernel
+
+from lab.answers import PATH_VARIABLE
+from lab.bench import MODEL_VARIABLE
 
 LOOK_EVERY: Final = 0.5  # seconds between two looks at whether the kernel lives
 
@@ -22,7 +27,21 @@ class KernelDied(RuntimeError):
 
 
 class LessonKernel(RunningKernel):
-    """A kernel whose death ends the wait for it, which by itself would last the cell's time limit."""
+    """A kernel whose death ends the wait for it, which by itself would last the cell's time limit.
+
+    It sees no prediction that was made on this machine, and the scripted model whatever is set.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._answers = TemporaryDirectory()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(PATH_VARIABLE, str(Path(self._answers.name) / "predictions.db"))
+            patch.delenv(MODEL_VARIABLE, raising=False)
+            super().__init__(*args, **options)
+
+    def stop(self) -> None:
+        super().stop()
+        self._answers.cleanup()
 
     def get_message(self, stream: str, timeout: float | None = None) -> dict[str, Any]:
         end = float("inf") if timeout is None else time.monotonic() + timeout

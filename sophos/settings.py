@@ -18,6 +18,7 @@ from sophos.errors import StartupError
 from sophos.failpoints import Failpoint, parse_failpoints
 from sophos.protections import Protection, Protections
 
+OLLAMA_PORT: Final = 11_434
 PROTECT_PREFIX: Final = "SOPHOS_PROTECT_"
 # What a tool server inherits: where things are, how to speak, how to reach the network. Nothing else.
 _INHERITED: Final = re.compile(
@@ -52,12 +53,13 @@ def _seconds(text: str) -> float:
 
 
 def _url(text: str) -> str:
-    # Ollama's own tools take a bare host, so this does too.
-    url = text if "://" in text else f"http://{text}"
-    parts = urlsplit(url)
+    # A bare host is read as Ollama's own tools read it: over HTTP, on Ollama's port.
+    parts = urlsplit(text if "://" in text else f"http://{text}")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("write a URL like http://localhost:11434")
-    return url.rstrip("/")
+    if "://" not in text and parts.port is None:
+        return f"http://{parts.netloc}:{OLLAMA_PORT}"
+    return parts.geturl().rstrip("/")
 
 
 def _names(text: str) -> frozenset[str]:

@@ -48,6 +48,15 @@ class Model:
         received: list[dict[str, Any]] = self._ask("GET", "/_lab/requests")["requests"]
         return received
 
+    def wait_requests(
+        self, at_least: int = 1, *, seconds: float = WAIT_AT_MOST
+    ) -> list[dict[str, Any]]:
+        """As `requests`, once there are so many; raises TimeoutError if there are not."""
+        what_is_missing = f"There are not {at_least} requests"
+        path = f"/_lab/requests?at_least={at_least}"
+        received: list[dict[str, Any]] = self._wait(path, seconds, what_is_missing)["requests"]
+        return received
+
     def forget_requests(self) -> None:
         """Forget them. Numbers go on from where they are."""
         self._ask("DELETE", "/_lab/requests")
@@ -68,7 +77,7 @@ class Model:
     def wait_held(self, replies: int = 1, *, seconds: float = WAIT_AT_MOST) -> None:
         """Wait until so many replies are held; raises TimeoutError if they are not."""
         what_is_missing = f"There are not {replies} replies held"
-        self._wait(f"/_lab/held?replies={replies}", seconds, what_is_missing)
+        self._wait(f"/_lab/held?at_least={replies}", seconds, what_is_missing)
 
     def release(self) -> None:
         """Let everything that is held go on."""

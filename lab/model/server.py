@@ -3,12 +3,12 @@
     POST /api/chat    GET /api/tags  /api/version  /api/ps    POST /api/show    GET /
 
     POST   /_lab/script            {"turns": […]}: replaces what is left of the script
-    GET    /_lab/requests          every request received, in order
+    GET    /_lab/requests?at_least=0   every request received, in order; waits for as many
     GET    /_lab/requests/<n>      one of them, once it has ended; waits for that
     DELETE /_lab/requests          forgets them
     POST   /_lab/pace              {"tokens_per_second": n}; null: as at the start; 0: no delay
     POST   /_lab/hold              {"after_tokens": n}: replies stop at that token
-    GET    /_lab/held?replies=1    how many are held; waits until there are as many
+    GET    /_lab/held?at_least=1   how many are held; waits until there are as many
     POST   /_lab/release           {}: held replies go on
 
 The script, the requests, the pace and the gate die with the process.
@@ -130,8 +130,7 @@ class ModelServer:
                 self._script = deque(_turns(_field(request, "turns")))
                 await answer.json(200, {"turns": len(self._script)})
             case "GET", ["requests"]:
-                requests = [entry.as_json() for entry in self._ledger.requests]
-                await answer.json(200, {"requests": requests})
+                await answer.json(200, {"requests": await self._requests(_wanted(request, 0))})
             case "GET", ["requests", number] if number.isdecimal():
                 await answer.json(200, await self._ended(int(number)))
             case "DELETE", ["requests"]:
@@ -148,14 +147,17 @@ class ModelServer:
                 self._tempo.release()
                 await answer.json(200, {})
             case "GET", ["held"]:
-                text = request.query.get("replies", "1")
-                replies = _count(int(text) if text.isdecimal() else None)
-                await answer.json(200, {"held": await self._held(replies)})
+                await answer.json(200, {"held": await self._held(_wanted(request, 1))})
             case _:
                 await answer.json(404, {"error": f"{request.method} {request.path} is not here"})
 
-    async def _held(self, replies: int) -> int:
-        await self._tempo.changed.until(lambda: self._tempo.held >= replies)
+    async def _requests(self, at_least: int) -> list[dict[str, Any]]:
+        requests = self._ledger.requests
+        await self._ledger.changed.until(lambda: len(requests) >= at_least)
+        return [entry.as_json() for entry in requests]
+
+    async def _held(self, at_least: int) -> int:
+        await self._tempo.changed.until(lambda: self._tempo.held >= at_least)
         return self._tempo.held
 
     async def _ended(self, number: int) -> dict[str, Any]:
@@ -195,6 +197,11 @@ def _field(request: Request, name: str) -> Any:
     if not isinstance(body, dict) or body.keys() != {name}:
         raise BadRequest(400, f'The body is {{"{name}": …}} and nothing more.')
     return body[name]
+
+
+def _wanted(request: Request, otherwise: int) -> int:
+    text = request.query.get("at_least", str(otherwise))
+    return _count(int(text) if text.isascii() and text.isdecimal() else None)
 
 
 def _count(value: Any) -> int:

@@ -103,11 +103,35 @@ def _end(group: int) -> None:
         deadline = time.monotonic() + patience
         try:
             os.killpg(group, number)
-            while time.monotonic() < deadline:
-                time.sleep(POLL)
-                os.killpg(group, 0)
         except OSError:
             return  # Nobody is left.
+        while time.monotonic() < deadline:
+            time.sleep(POLL)
+            if not _is_alive(group):
+                return
+
+
+def _is_alive(group: int) -> bool:
+    """Whether the group has a member that is more than an entry nobody has collected yet."""
+    try:
+        os.killpg(group, 0)
+    except OSError:
+        return False
+    try:
+        pids = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except OSError:
+        return True  # A system that does not tell: an entry counts as a member.
+    members = [stat for stat in map(_stat, pids) if len(stat) > 2 and int(stat[2]) == group]
+    return any(state not in "ZX" for state, *_ in members)
+
+
+def _stat(pid: str) -> list[str]:
+    try:
+        # The name before the last bracket may hold anything.
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:  # noqa: PTH123
+            return stat.read().rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 if __name__ == "__main__":

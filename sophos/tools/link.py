@@ -66,10 +66,6 @@ class Link:
     def trouble(self) -> str | None:
         return self._session.trouble if self._session is not None and self._session.over else None
 
-    @property
-    def connected(self) -> bool:
-        return self._session is not None and self._session.connected and not self._session.over
-
     def begin(self) -> None:
         """Start connecting, if that is still to be done."""
         with suppress(ServerTrouble):

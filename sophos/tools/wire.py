@@ -105,7 +105,7 @@ def _parameters(local: Local, environment: Mapping[str, str]) -> StdioServerPara
     return StdioServerParameters(
         command=command[0],
         args=command[1:],
-        env=child,
+        env=child,  # To which the library adds HOME, LOGNAME, PATH, SHELL, TERM and USER of ours.
         cwd=local.cwd,
         encoding_error_handler="replace",  # A stray byte must not end the session.
     )

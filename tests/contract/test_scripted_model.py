@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
@@ -193,11 +193,24 @@ def test_a_cancelled_request_stops_the_model_at_that_token(model: Model) -> None
 
 @pytest.mark.parametrize(("turn", "tokens"), [(hang(), 0), (hang_after(2), 2)])
 def test_a_hanging_model_sees_its_client_give_up(model: Model, turn: Turn, tokens: int) -> None:
+    async def give_up_in_the_silence() -> None:
+        async with chat_with(model) as chat:
+            stream = aiter(chat.astream("Say: one two three."))
+            for _ in range(tokens):
+                await anext(stream)
+            waiting = asyncio.create_task(_next(stream))
+            await asyncio.to_thread(model.wait_requests)
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+
     model.script([turn])
-    with pytest.raises(httpx.ReadTimeout):
-        ask(model, "Say one two three.", client_kwargs={"timeout": 0.2})
+    asyncio.run(give_up_in_the_silence())
     ended = model.wait_ended(model.requests()[0]["number"])
     assert (ended["ended"], ended["tokens"]) == ("client gone", tokens)
+
+
+async def _next(stream: AsyncIterator[Any]) -> Any:
+    return await anext(stream)
 
 
 def test_the_same_request_gives_a_new_sample_with_the_same_calls(model: Model) -> None:

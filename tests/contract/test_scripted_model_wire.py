@@ -184,6 +184,8 @@ def test_a_fact_that_does_not_come_is_named(model: Model) -> None:
         model.wait_ended(9999, seconds=0.05)
     with pytest.raises(TimeoutError, match="There are not 1 replies held"):
         model.wait_held(seconds=0.05)
+    with pytest.raises(TimeoutError, match="There are not 2 requests"):
+        model.wait_requests(2, seconds=0.05)
 
 
 def test_a_script_and_a_log_come_from_files(tmp_path: Path) -> None:

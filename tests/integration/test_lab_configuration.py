@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lab.configuration import write_configuration
 from lab.workspace import make_workspace
 
@@ -59,3 +61,13 @@ def test_fetch_alone_may_reach_loopback(tmp_path: Path) -> None:
     read = written(tmp_path, servers={"memory": MEMORY, "fetch": fetch})
     assert read["mcpServers"]["fetch"]["args"] == [*fetch["args"], "--allow-private-ips"]
     assert read["mcpServers"]["memory"]["args"] == MEMORY["args"]
+
+
+def test_the_servers_that_are_named_are_there_and_no_other(tmp_path: Path) -> None:
+    workspace = make_workspace("07", tmp_path)
+    write_configuration(workspace, tools=("tasks", "fetch"))
+    servers = json.loads((workspace.config / "mcp.json").read_text())["mcpServers"]
+    assert set(servers) == {"tasks", "fetch"}
+    assert str(workspace.tasks) in servers["tasks"]["args"]
+    with pytest.raises(ValueError, match=r"no tool server taks\. There are fetch, memory, tasks"):
+        write_configuration(workspace, tools=("taks",))

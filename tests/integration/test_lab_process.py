@@ -14,7 +14,7 @@ import pytest
 
 from lab.facts import NotSeen, until
 from lab.process import Process, ProcessError
-from lab.tree import created, is_same
+from lab.tree import birth
 
 CHILD = """
 import json, os, pathlib, signal, sys, time
@@ -197,11 +197,11 @@ def test_a_zombie_is_dead(plain: Process) -> None:
 def test_a_handle_that_nobody_holds_takes_its_child_along(tmp_path: Path) -> None:
     process = child(tmp_path)
     process.start()
-    pid, when = process.pid, created(process.pid)
-    assert when is not None
+    pid, born = process.pid, birth(process.pid)
+    assert born is not None
     del process
     gc.collect()
-    assert not is_same(pid, when)
+    assert birth(pid) != born
 
 
 def test_another_child_does_not_keep_the_pipe_open(tmp_path: Path) -> None:

@@ -10,16 +10,16 @@ import psutil
 import pytest
 
 from lab.facts import until
-from lab.tree import Record, created
+from lab.tree import Record, birth
 from lab.workspace import Workspace, make_workspace, sweep
 
 OWNER = """
 import pathlib, subprocess, sys
-from lab.tree import Record, created
+from lab.tree import Record, birth
 from lab.workspace import make_workspace
 workspace = make_workspace("06", pathlib.Path(sys.argv[1]))
 left = subprocess.Popen([sys.executable, "-ISc", "import time; time.sleep(600)"])
-Record(name="server", start=1, pid=left.pid, created=created(left.pid)).save(workspace.processes)
+Record(name="server", start=1, pid=left.pid, born=birth(left.pid), created=0).save(workspace.processes)
 print(left.pid, flush=True)
 sys.stdin.read()
 """
@@ -55,7 +55,7 @@ def test_a_dead_owner_s_workspace_goes_with_the_process_it_left(tmp_path: Path) 
     leftover = abandoned(tmp_path)
     mine = make_workspace("07", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [mine.directory.name]
-    until(lambda: created(leftover.pid) is None, what="the end of the leftover")
+    until(lambda: birth(leftover.pid) is None, what="the end of the leftover")
 
 
 def test_a_live_owner_s_workspace_stays(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_what_is_no_workspace_is_left_alone(tmp_path: Path) -> None:
 def test_a_reused_pid_is_not_taken_for_the_owner_or_for_a_leftover(tmp_path: Path) -> None:
     me = psutil.Process().pid
     workspace = make_workspace("06", tmp_path)
-    Record(name="server", start=1, pid=me, created=1.0).save(workspace.processes)
-    (workspace.directory / "owner.json").write_text(json.dumps({"pid": me, "created": 1.0}))
+    Record(name="server", start=1, pid=me, born="1", created=0).save(workspace.processes)
+    (workspace.directory / "owner.json").write_text(json.dumps({"pid": me, "born": "1"}))
     assert sweep(tmp_path) == ["06-1"]
 
 
@@ -100,10 +100,10 @@ def test_records_come_back_in_the_order_of_their_starts(tmp_path: Path) -> None:
     workspace = Workspace(directory=tmp_path)
     workspace.processes.mkdir()
     me = psutil.Process().pid
-    when = created(me)
-    assert when is not None
+    born = birth(me)
+    assert born is not None
     for start in (10, 9):
-        Record(name="server", start=start, pid=me, created=when).save(workspace.processes)
+        Record(name="server", start=start, pid=me, born=born, created=0).save(workspace.processes)
     assert [record.label for record in workspace.records()] == ["server#9", "server#10"]
     assert workspace.records()[0].is_alive
 

@@ -51,9 +51,10 @@ def test_a_server_that_died_between_two_calls_is_started_again(tmp_path: Path) -
         async with toolbox_in(tmp_path, {"a": small(tmp_path / "a")}) as toolbox:
             await toolbox.offer()
             os.kill(pids(tmp_path / "a")[0], signal.SIGKILL)
-            result = await toolbox.call("a__add", {"text": "milk"}, key="1")
-            assert result.status == "success" or "check before" in result.text
-            assert (await toolbox.call("a__add", {}, key="2")).status == "success"
+            await until(toolbox.troubles)
+            # It changes something, and is made all the same: nobody had taken it before.
+            assert (await toolbox.call("a__add", {}, key="1")).status == "success"
+            assert not toolbox.troubles()
             assert (await toolbox.offer()).tools
 
     asyncio.run(scenario())
@@ -89,11 +90,11 @@ def test_without_reconnect_one_dead_server_fails_every_later_use(tmp_path: Path)
 
 def test_a_call_that_takes_too_long_is_given_up_and_withdrawn(tmp_path: Path) -> None:
     async def scenario() -> None:
-        server = small(tmp_path / "a", timeout=1)
+        server = small(tmp_path / "a", timeout=2)
         async with toolbox_in(tmp_path, {"a": server}) as toolbox:
             result = await toolbox.call("a__add", {"then": "hang"}, key="1")
             assert result.status == "error"
-            assert "did not answer within 1 s" in result.text
+            assert "did not answer within 2 s" in result.text
             assert "may still finish" in result.text
             await until(lambda: facts_with(tmp_path / "a", "cancelled") == ["add"])
             assert (await toolbox.call("a__add", {}, key="2")).status == "success"

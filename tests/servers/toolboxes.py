@@ -56,7 +56,8 @@ async def toolbox_in(
 def facts(journal: Path) -> list[dict[str, Any]]:
     if not journal.exists():
         return []
-    return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    whole = journal.read_text(encoding="utf-8").rpartition("\n")[0]  # The last may be half written.
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def facts_with(journal: Path, word: str) -> list[Any]:

@@ -36,6 +36,20 @@ def test_an_unusable_value_is_refused_and_named(variable: str, text: str) -> Non
     assert variable in refused.value.message
 
 
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("0.0.0.0", "http://0.0.0.0:11434"),
+        ("model.lan:1234", "http://model.lan:1234"),
+        ("[::1]", "http://[::1]:11434"),
+        ("http://model.lan/", "http://model.lan"),
+        ("https://model.lan/ollama/", "https://model.lan/ollama"),
+    ],
+)
+def test_a_bare_model_host_is_read_as_ollama_reads_it(text: str, url: str) -> None:
+    assert Settings.read({"OLLAMA_HOST": text}).ollama_host == url
+
+
 def test_an_unknown_variable_of_ours_is_refused_and_named() -> None:
     with pytest.raises(StartupError, match="SOPHOS_PROTECT_EVERYTHING"):
         Settings.read({"SOPHOS_PROTECT_EVERYTHING": "off"})

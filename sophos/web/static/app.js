@@ -3,6 +3,7 @@
 
 import * as api from "./api.js";
 import { Live } from "./live.js";
+import { tell } from "./notice.js";
 import { Sidebar } from "./sidebar.js";
 import { watch } from "./stream.js";
 import { messageElement, statusElement, welcomeElement } from "./view.js";
@@ -138,6 +139,9 @@ function show(view, newest, mine) {
 
 function outcomeText(newest) {
   if (newest?.status === "failed" && newest.error) return `${newest.error.code}: ${newest.error.message}`;
+  if (newest?.status === "interrupted" && resumable) {
+    return "The run was interrupted before it was done. Resume to go on after the last recorded step.";
+  }
   if (newest?.status === "waiting") return "This run waits for a decision on a tool call.";
   return "";
 }
@@ -182,6 +186,7 @@ async function recover(why = "The server does not answer. Trying again …") {
   recovering = false;
   say("connection", "");
   sidebar.refresh();
+  tell($("notice"));
   open(id);
 }
 
@@ -275,3 +280,4 @@ addEventListener("popstate", () => open(wantedByAddress()));
 box.focus();
 sidebar.refresh();
 open(wantedByAddress());
+tell($("notice"));

@@ -1,8 +1,11 @@
+import asyncio
 from pathlib import Path
 
 import pytest
+from mcp.server.fastmcp.exceptions import ToolError
 
 from lab.tasks import Ledger, make_server
+from lab.witness import read_effects, read_received
 
 
 @pytest.fixture
@@ -44,3 +47,26 @@ def test_the_tools_say_what_they_do_to_the_world(ledger: Ledger) -> None:
     assert hint.idempotentHint
     assert (hint := hints["delete_task"])
     assert hint.destructiveHint
+
+
+def test_every_call_that_comes_is_noted_whatever_becomes_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.db"
+    server = make_server(Ledger(path))
+    for name, key in (("create_task", {}), ("create_task_once", {"idempotency_key": "a:b"})):
+        for _ in range(2):
+            asyncio.run(server.call_tool(name, {"title": "walk", **key}))
+    with pytest.raises(ToolError):
+        asyncio.run(server.call_tool("fail_task", {"title": "run"}))
+    assert [(call.tool, call.title) for call in read_received(path)] == [
+        *[("create_task", "walk")] * 2,
+        *[("create_task_once", "walk")] * 2,
+        ("fail_task", "run"),
+    ]
+    assert [(effect.n, effect.key) for effect in read_effects(path)] == [
+        *((1, None), (2, None), (3, "a:b"))
+    ]
+
+
+def test_a_ledger_that_is_not_there_has_no_rows(tmp_path: Path) -> None:
+    assert read_effects(tmp_path / "tasks.db") == []
+    assert read_received(tmp_path / "tasks.db") == []

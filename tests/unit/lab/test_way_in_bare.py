@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ import pytest
 
 from lab.commands import COMMANDS, main, overview
 from lab.programs import OLDEST_PYTHON
+from lab.start import command_line
 
 ROOT = Path(__file__).parents[3]
 FRONT_DOOR = ROOT / "lab" / "__main__.py"
@@ -54,6 +56,13 @@ def test_what_runs_before_set_up_imports_the_standard_library_alone() -> None:
 def test_every_command_has_its_module_and_its_line(command: object) -> None:
     assert importlib.util.find_spec(command.module)  # type: ignore[attr-defined]  # a Command
     assert f"  {command.name} " in overview()  # type: ignore[attr-defined]  # a Command
+
+
+def test_the_readme_has_every_command_and_every_option() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = set(re.findall(r"^\| `([\w-]+)", text, flags=re.MULTILINE))
+    options = re.findall(r"^  (--[\w-]+)", command_line().format_help(), flags=re.MULTILINE)
+    assert {command.name for command in COMMANDS} | set(options) <= rows
 
 
 def test_a_command_that_there_is_not_is_refused_with_those_there_are(

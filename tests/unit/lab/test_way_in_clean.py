@@ -23,20 +23,29 @@ def refuse(_: str) -> bool:
 @pytest.fixture
 def environment(tmp_path: Path) -> Environment:
     for name in ("data/lab/06-1", ".mypy_cache", "lab/__pycache__", *(name for name, _ in KEPT)):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "a file").touch()
+        place = tmp_path / name
+        if place.suffix == ".db":
+            place.touch()
+        else:
+            place.mkdir(parents=True)
+            (place / "a file").touch()
     return Environment(root=tmp_path)
 
 
 def test_workspaces_and_caches_go(environment: Environment) -> None:
     clean(environment, everything=False, consents=refuse)
-    left = {str(path.relative_to(environment.root)) for path in environment.root.rglob("a file")}
-    assert left == {f"{name}/a file" for name, _ in KEPT}
+    assert not list(environment.root.glob("data/lab/06-1"))
+    assert not list(environment.root.rglob(".mypy_cache"))
+    assert not list(environment.root.rglob("__pycache__"))
 
 
-def test_conversations_stay_without_consent(environment: Environment) -> None:
-    clean(environment, everything=True, consents=refuse)
-    assert all((environment.root / name / "a file").exists() for name, _ in KEPT)
+@pytest.mark.parametrize("everything", [False, True])
+def test_what_a_person_made_stays_without_consent(
+    environment: Environment, *, everything: bool
+) -> None:
+    clean(environment, everything=everything, consents=refuse)
+    assert all((environment.root / name).exists() for name, _ in KEPT)
+    assert (environment.root / "data/db/a file").exists()
 
 
 def test_each_thing_that_is_kept_is_asked_for_by_its_name(environment: Environment) -> None:
@@ -56,9 +65,16 @@ def test_nothing_goes_while_the_lab_runs(environment: Environment) -> None:
     assert (environment.root / "data/lab/06-1/a file").exists()
 
 
+def test_nothing_goes_while_a_sophos_has_the_database(environment: Environment) -> None:
+    lock = environment.root / "data" / "db" / "sophos.db.lock"
+    with hold(lock), pytest.raises(LabFailure, match="A Sophos is using"):
+        clean(environment, everything=True, consents=agree)
+    assert (environment.root / "data/lab/06-1/a file").exists()
+
+
 def test_nothing_goes_while_a_lesson_is_at_work(environment: Environment) -> None:
     owner = environment.state / "06-1" / "owner.json"
-    owner.write_text(json.dumps({"pid": os.getpid(), "created": 0}), encoding="utf-8")
+    owner.write_text(json.dumps({"pid": os.getpid(), "born": "0"}), encoding="utf-8")
     with pytest.raises(LabFailure, match="Close its notebook first"):
         clean(environment, everything=True, consents=agree)
     assert owner.exists()

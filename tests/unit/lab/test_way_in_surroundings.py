@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lab.finding import Verdict
-from lab.surroundings import database, model, port, port_number
+from lab.surroundings import database, model, ollama_asked_for, port, port_number
 
 
 @contextmanager
@@ -102,3 +102,16 @@ def test_an_ollama_without_the_model_is_missing_only_where_it_is_needed() -> Non
         needed, spare = model(environ, needed=True), model(environ, needed=False)
     assert (needed.verdict, spare.verdict) == (Verdict.MISSING, Verdict.NOTE)
     assert "ollama pull qwen3" in needed.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("", "http://localhost:11434"),
+        ("0.0.0.0", "http://0.0.0.0:11434"),
+        ("gpu:8000", "http://gpu:8000"),
+        ("https://models.example/", "https://models.example"),
+    ],
+)
+def test_ollama_host_is_read_as_ollama_reads_it(text: str, url: str) -> None:
+    assert ollama_asked_for({"OLLAMA_HOST": text}) == (url, "qwen3")

@@ -1,0 +1,172 @@
+"""A conversation's processes, runs, steps, stream and effects on one clock, with each crash across.
+
+Drawn in the order in which things happened, every moment as far from the next, so that it is the
+same in every run. With `raw=True` it is drawn to scale, in seconds, and differs each time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import accumulate
+from math import ceil, floor
+from typing import Any, Final
+
+import pandas as pd
+
+from lab.bench import Bench
+from lab.display import lines
+from lab.life import read_lives
+from lab.views.lanes import Bar, Cut, Tick, draw, words
+from lab.views.moments import Effect, History, Item, RunSpan, SavedStep, history, seconds
+from lab.views.view import View
+from sophos.run import ACTIVE
+
+ROWS: Final = ("runs", "steps", "stream", "effects")  # below the processes
+NARROW: Final = 30  # pixels from one moment to the next, at least
+BROAD: Final = 130  # and at most, except for effects, which are all shown
+WIDE: Final = 600.0  # pixels for all of it when it is drawn to scale
+TICKS: Final = 8
+
+
+def timeline(bench: Bench, conversation: str, *, raw: bool = False) -> View:
+    """`data`: one row a thing, with the numbers of the moments from which and to which it lasted."""
+    past = _read(bench, conversation)
+    name = _name(bench, conversation)
+    frame = _frame(past, raw=raw)
+    text = _text(name, past)
+    return View(data=frame, text=text, html=_drawn(name, past, raw=raw))
+
+
+def _read(bench: Bench, conversation: str) -> History:
+    runs = bench.tables.runs(conversation, raw=True)
+    names = dict(zip(runs["id"], runs["run"], strict=True))
+    return history(
+        [
+            RunSpan(
+                name=row["run"],
+                kind=row["kind"],
+                resume_of=row["resume_of"],
+                status=row["status"],
+                owner=row["owner"],
+                began=seconds(row["started_at"]),
+                ended=None if row["status"] in ACTIVE else seconds(row["finished_at"]),
+            )
+            for row in runs.to_dict("records")
+        ],
+        [
+            SavedStep(run=names.get(saved.run or "", ""), step=saved.step, at=seconds(saved.at))
+            for saved in bench.tables.thread(conversation).checkpoints
+        ],
+        read_lives(bench.workspace.processes),
+        {name: bench.client.shown(run) for run, name in names.items()},
+        [
+            Effect(what=f"GET {visit['path']}", at=visit["at"])
+            for visit in bench.tables.visits(raw=True).to_dict("records")
+        ],
+    )
+
+
+def _name(bench: Bench, conversation: str) -> str:
+    named = bench.tables.conversations(raw=True)
+    known = named.loc[named["id"] == conversation, "conversation"]
+    return str(known.iloc[0]) if len(known) else conversation
+
+
+def _frame(past: History, *, raw: bool) -> pd.DataFrame:
+    first = past.moments[0].at if past.moments else 0.0
+
+    def row(item: Item) -> dict[str, Any]:
+        known = {"lane": item.row, "what": item.text, "cut": item.cut}
+        known |= {"from": floor(past.place(item.start)) + 1, "to": ceil(past.place(item.end)) + 1}
+        known |= {"began": round(item.start - first, 3), "ended": round(item.end - first, 3)}
+        return known
+
+    columns = ["lane", "what", "cut", "from", "to", *(["began", "ended"] if raw else [])]
+    return pd.DataFrame(map(row, past.items), columns=columns)
+
+
+def _text(name: str, past: History) -> str:
+    """Every moment in order, numbered, with what was going on up to it."""
+    if not past.moments:
+        return f"Timeline of {name}: nothing is on record"
+    told = []
+    for number, moment in enumerate(past.moments):
+        told += [
+            f"      {item.row:<8} {item.text}"
+            for item in past.items
+            if item.lane in ("stream", "effect", "step")
+            and number - 1 < past.place(item.end) <= number
+            and (item.lane != "step" or item.cut)
+        ]
+        across = " " + "═" * 24 if moment.crash else ""
+        told.append(f"  {number + 1:>2}  {moment.lane:<8} {moment.text}{across}")
+    return lines(f"Timeline of {name}", *told)
+
+
+def _drawn(name: str, past: History, *, raw: bool) -> str:
+    """On the scale of moments, or of seconds."""
+    if not past.moments:
+        return draw(f"Timeline of {name}", "Nothing is on record.", [], [], [])
+    at = _scale(past) if raw else _columns(past)
+    order = [item.row for item in past.items if item.lane == "process"]
+    rows = [*dict.fromkeys(order), *ROWS]
+    bars = [
+        _bar(item, *_span(past, item, at, raw=raw))
+        for item in sorted(past.items, key=lambda item: rows.index(item.row))
+    ]
+    cuts = [Cut(at=at(moment.at), text=moment.text) for moment in past.moments if moment.crash]
+    first, last = past.moments[0].at, past.moments[-1].at
+    if raw:
+        times = [first + (last - first) * n / TICKS for n in range(TICKS)]
+        ticks = [Tick(at=at(time), text=f"{time - first:.1f} s") for time in times]
+    else:
+        ticks = [Tick(at=at(moment.at), text=str(n)) for n, moment in enumerate(past.moments, 1)]
+    described = "; ".join(moment.text for moment in past.moments)
+    return draw(f"Timeline of {name}", f"In this order: {described}.", bars, cuts, ticks)
+
+
+def _scale(past: History) -> Callable[[float], float]:
+    first = past.moments[0].at
+    span = past.moments[-1].at - first or 1.0
+    return lambda time: (time - first) * WIDE / span
+
+
+def _columns(past: History) -> Callable[[float], float]:
+    """Each moment as far from the next as what happened between them needs to be read."""
+    widths = [float(NARROW)] * len(past.moments)
+    between: Counter[int] = Counter()
+    for item in past.items:
+        start, end = floor(past.place(item.start)), ceil(past.place(item.end))
+        if item.lane == "effect":
+            between[start] += round(words(item.text))
+            widths[start] = max(widths[start], between[start])
+        elif end - start == 1:
+            widths[start] = min(max(widths[start], words(item.text)), BROAD)
+    edges = [0.0, *accumulate(widths)]
+
+    def at(time: float) -> float:
+        place = past.place(time)
+        column = max(floor(place), 0)
+        return edges[column] + (place - column) * widths[column]
+
+    return at
+
+
+def _span(
+    past: History, item: Item, at: Callable[[float], float], *, raw: bool
+) -> tuple[float, float]:
+    """Where a bar is drawn; effects between the same two moments stand side by side."""
+    if raw or item.lane != "effect":
+        return at(item.start), at(item.end)
+    place = past.place(item.start)
+    beside = [
+        each for each in past.items if each.lane == "effect" and past.place(each.start) == place
+    ]
+    left = at(past.moments[floor(place)].at)
+    before = [words(each.text) for each in beside[: beside.index(item)]]
+    return left + sum(before), left + sum(before) + words(item.text)
+
+
+def _bar(item: Item, start: float, end: float) -> Bar:
+    return Bar(lane=item.lane, row=item.row, text=item.text, start=start, end=end, cut=item.cut)
