@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any, Final
 
 import pytest
@@ -17,6 +21,7 @@ from runtime_parts import (
 from runtime_parts import say as send
 from victims import kill_at
 
+from lab.facts import until
 from lab.model.script import call, say, think
 from sophos.errors import NotFound, RunNotResumable
 from sophos.protections import Protection, Protections
@@ -216,18 +221,31 @@ def test_without_history_repair_the_model_is_sent_a_call_with_no_answer(house: H
         check_history(house.model.requests()[-1]["body"]["messages"])
 
 
-def test_without_the_write_barrier_and_deltas_finished_tools_run_again(house: House) -> None:
-    house.model.script([CALLS, ANSWER])
+def hold_up_the_write_of_the_waiting_call(house: House, died: threading.Event) -> None:
+    """Lock the file before the call that waits is let go, until its process is dead."""
+    until(lambda: "set" in house.effects, what="the call that waits")
+    with closing(sqlite3.connect(house.database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        house.journal.with_suffix(".go").touch()
+        died.wait()
+
+
+def test_without_the_write_barrier_and_deltas_a_finished_tool_runs_again(house: House) -> None:
+    house.model.script([[CALLS[1], call("lab__set", then="wait")], ANSWER])
     off = Protections.without(Protection.WRITE_BARRIER, Protection.DELTA_CHECKPOINTS)
-    kill_at(house, "step.saving(2)", text="Do both", protections=off)
+    died = threading.Event()
+    with ThreadPoolExecutor() as threads:
+        holding = threads.submit(hold_up_the_write_of_the_waiting_call, house, died)
+        try:
+            # Reached although the result's write cannot be on disk: nothing waited for it.
+            kill_at(house, "step.saving(2)", text="Do both", protections=off)
+        finally:
+            died.set()
+        holding.result()
     house.model.script([ANSWER])
 
     async def work() -> None:
-        async with house.open(protections=off) as runtime:
-            conversation = conversation_of(house)
-            assert (await runtime.conversation(conversation)).resumable
-            run = await outcome(runtime, await resume(runtime, conversation))
-            assert run.status is RunStatus.COMPLETED
+        assert [role for role, _ in await resumed_to_the_end(house)] == ROLES
 
     scenario(work())
-    assert house.effects[:2] == ["add", "set"]
+    assert house.effects.count("set") == 2
