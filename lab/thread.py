@@ -113,7 +113,7 @@ class _Reader:
                     id=row["checkpoint_id"],
                     parent=row["parent_checkpoint_id"],
                     step=metadata["step"],
-                    source=metadata["source"],
+                    source=metadata.get("source", "loop"),
                     next=_next(values),
                     run=metadata.get("run_id"),
                     messages=len(here),

@@ -143,7 +143,8 @@ class Checkpoints(AsyncSqliteSaver):
                 observer.checkpoint_saving(metadata["step"])
             saved = await super(Checkpoints, self).aput(config, checkpoint, metadata, new_versions)
             if observer:
-                observer.checkpoint_saved(metadata["step"], metadata["source"])
+                # One that only carries the writes of a run saved as it ends has no source.
+                observer.checkpoint_saved(metadata["step"], metadata.get("source", "loop"))
             return saved
 
         if self._barrier:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from typing import Any, Final
 
 import pytest
@@ -21,10 +17,8 @@ from runtime_parts import (
 from runtime_parts import say as send
 from victims import kill_at
 
-from lab.facts import until
 from lab.model.script import call, say, think
 from sophos.errors import NotFound, RunNotResumable
-from sophos.protections import Protection, Protections
 from sophos.run import RunStatus
 
 CALLS: Any = [think("Both."), call("lab__add", text="one"), call("lab__set", text="two")]
@@ -178,74 +172,3 @@ def test_a_repeated_request_with_the_same_key_finds_the_dead_run(house: House) -
 
     scenario(work())
     assert house.statuses() == ["interrupted"]
-
-
-def test_without_reconciliation_a_finished_run_is_interrupted_with_nothing_left_to_do(
-    house: House,
-) -> None:
-    house.model.script([CALLS, ANSWER])
-    kill_at(house, "graph.finished", text="Do both")
-
-    async def work() -> None:
-        async with house.open(protections=Protections.without(Protection.RECONCILE)) as runtime:
-            assert house.statuses() == ["interrupted"]
-            assert not (await runtime.conversation(conversation_of(house))).resumable
-
-    scenario(work())
-
-
-def test_without_reconciliation_an_accepted_message_is_gone(house: House) -> None:
-    kill_at(house, "run.recorded", text="Do both")
-    house.model.script([[say("What?")]])
-
-    async def work() -> None:
-        async with house.open(protections=Protections.without(Protection.RECONCILE)) as runtime:
-            conversation = conversation_of(house)
-            await outcome(runtime, await send(runtime, "And?", conversation))
-            assert await told(runtime, conversation) == [("user", "And?"), ("assistant", "What?")]
-
-    scenario(work())
-
-
-def test_without_history_repair_the_model_is_sent_a_call_with_no_answer(house: House) -> None:
-    house.model.script([CALLS, [say("Hm.")]])
-    kill_at(house, "step.saved(1)", text="Do both")
-
-    async def work() -> None:
-        off = Protections.without(Protection.HISTORY_REPAIR)
-        async with house.open(protections=off) as runtime:
-            await outcome(runtime, await send(runtime, "And?", conversation_of(house)))
-
-    scenario(work())
-    with pytest.raises(AssertionError):
-        check_history(house.model.requests()[-1]["body"]["messages"])
-
-
-def hold_up_the_write_of_the_waiting_call(house: House, died: threading.Event) -> None:
-    """Lock the file before the call that waits is let go, until its process is dead."""
-    until(lambda: "set" in house.effects, what="the call that waits")
-    with closing(sqlite3.connect(house.database, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        house.journal.with_suffix(".go").touch()
-        died.wait()
-
-
-def test_without_the_write_barrier_and_deltas_a_finished_tool_runs_again(house: House) -> None:
-    house.model.script([[CALLS[1], call("lab__set", then="wait")], ANSWER])
-    off = Protections.without(Protection.WRITE_BARRIER, Protection.DELTA_CHECKPOINTS)
-    died = threading.Event()
-    with ThreadPoolExecutor() as threads:
-        holding = threads.submit(hold_up_the_write_of_the_waiting_call, house, died)
-        try:
-            # Reached although the result's write cannot be on disk: nothing waited for it.
-            kill_at(house, "step.saving(2)", text="Do both", protections=off)
-        finally:
-            died.set()
-        holding.result()
-    house.model.script([ANSWER])
-
-    async def work() -> None:
-        assert [role for role, _ in await resumed_to_the_end(house)] == ROLES
-
-    scenario(work())
-    assert house.effects.count("set") == 2

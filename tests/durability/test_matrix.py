@@ -1,0 +1,111 @@
+"""The crash matrix with real servers: every point, killed, restarted, resumed; nothing lost or doubled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pytest
+
+from lab.crash.cell import NOT_PASSED
+from lab.matrix import broken, matrix
+from sophos.failpoints import Point
+
+# What these two points come after is the whole run: there is nothing left to do.
+FINISHED: Final = {Point.GRAPH_FINISHED, Point.OUTCOME_RECORDED, Point.END_ANNOUNCED}
+OPEN_WINDOW: Final = Point.TOOL_RETURNED
+KEYED: Final = [
+    *("tool.calling#2", "tool.returned#1", "tool.recorded#3", "step.saving(2)", "agent.asking#2")
+]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="module")
+def frame(root: Path) -> Iterator[pd.DataFrame]:
+    """Three tools in one turn, killed at every point, with every protection on."""
+    return matrix(root=root, raw=True)
+
+
+def point(rule: str) -> Point:
+    return Point(rule.split("#", maxsplit=1)[0].split("(", maxsplit=1)[0].split("@", maxsplit=1)[0])
+
+
+def at(frame: pd.DataFrame, *points: Point) -> pd.DataFrame:
+    return frame[frame["point"].map(point).isin(points)]
+
+
+def test_every_point_is_hit_and_kills(frame: pd.DataFrame, root: Path) -> None:
+    logs = root.glob("*/processes/*.hits.jsonl")
+    lines = [line for log in logs for line in log.read_text(encoding="utf-8").splitlines()]
+    hits = [json.loads(line) for line in lines]
+    assert {hit["point"] for hit in hits} == set(Point)
+    assert {hit["action"] for hit in hits} == {"kill"}
+    assert list(frame["point"].map(point)) == list(Point)
+
+
+def test_no_message_is_lost_or_doubled_and_no_text_told_twice(frame: pd.DataFrame) -> None:
+    assert broken(frame).empty
+    harm = frame[["messages_lost", "messages_doubled", "told_twice"]]
+    assert (harm == 0).all(axis=None)
+
+
+def test_a_call_has_two_effects_only_in_the_open_window(frame: pd.DataFrame) -> None:
+    window = at(frame, OPEN_WINDOW)
+    assert list(window["effects_per_call"]) == [2]
+    assert list(window["tools_repeated"]) == [1]
+    others = frame.drop(window.index)
+    assert (others["effects_per_call"] == 1).all()
+    assert (others["tools_repeated"] == 0).all()
+
+
+def test_what_is_unfinished_is_resumed_once_and_what_is_finished_is_not(
+    frame: pd.DataFrame,
+) -> None:
+    done = frame["point"].map(point).isin(FINISHED) | (frame["point"] == "step.saved(3)")
+    assert set(frame[done]["status"]) == {"completed"}
+    assert set(frame[~done]["status"]) == {"interrupted"}
+    assert (frame["resumable"] == ~done).all()
+    assert (frame["resumes"] == (~done).astype(int)).all()
+    assert set(frame["outcome"]) == {"completed"}
+
+
+def test_the_same_seed_gives_the_same_rows(frame: pd.DataFrame, root: Path) -> None:
+    again = matrix(["agent.streaming", "step.saved"], root=root)
+    before = at(frame, Point.AGENT_STREAMING, Point.STEP_SAVED)[list(again.columns)]
+    pd.testing.assert_frame_equal(again, before.reset_index(drop=True))
+
+
+def test_a_call_with_a_key_has_one_effect_wherever_the_process_dies(root: Path) -> None:
+    frame = matrix(KEYED, scenario="three tools with keys", root=root)
+    assert list(frame["effects_per_call"]) == [1] * len(KEYED)
+    assert list(frame["tools_repeated"]) == [0, 1, 0, 0, 0]
+    assert broken(frame).empty
+
+
+OFF: Final[list[tuple[str, str, str, dict[str, Any]]]] = [
+    *[
+        ("IDEMPOTENCY_KEY", "three tools with keys", "tool.returned#1", {"effects_per_call": 2}),
+        ("RECONCILE", "plain answer", "run.recorded", {"messages_lost": 1}),
+        ("RECONCILE", "plain answer", "graph.finished", {"status": "interrupted"}),
+        ("SYNC_DURABILITY", "one tool", "agent.asking#2", {"effects_per_call": 2}),
+        ("SYNC_DURABILITY", "one tool", "tool.recorded#1", {"status": NOT_PASSED}),
+    ]
+]
+
+
+@pytest.mark.parametrize(
+    ("off", "scenario", "rule", "shows"), OFF, ids=lambda value: str(value)[:20]
+)
+def test_what_a_protection_prevents_shows_without_it(
+    root: Path, off: str, scenario: str, rule: str, shows: dict[str, Any]
+) -> None:
+    (row,) = matrix([rule], [off], scenario, root=root).to_dict("records")
+    assert row["protection_off"] == off
+    assert {column: row[column] for column in shows} == shows
