@@ -25,6 +25,7 @@ from lab.display import Display, lines
 
 NOT_ANSWERED: Final = "not answered"
 NOT_ASKED: Final = "not asked: the cell with the question has not run"
+_NARROW: Final = "width:1%;white-space:nowrap;text-align:left;padding:.1em 1.5em .1em 0"
 _SIGN: Final = "○"
 _SAVED: Final = "✓ Saved:"
 _WIDE: Final = {"width": "100%", "max_width": "46em"}
@@ -63,7 +64,7 @@ def observed(name: str, seen: Any, *, answers: Answers | None = None) -> Display
     rows.append(("you saw", str(seen)))
     title = f"Prediction {name}" + (f": {known.question}" if known.question else "")
     cells = "".join(
-        f'<tr><th scope="row" style="text-align:left;padding:.1em 1.5em .1em 0">{name}</th>'
+        f'<tr><th scope="row" style="{_NARROW}">{name}</th>'
         f'<td style="text-align:left;padding:.1em 0;white-space:pre-wrap">{escape(value)}</td></tr>'
         for name, value in rows
     )

@@ -64,7 +64,7 @@ class Tables:
                 dict(row)
                 | {
                     "conversation": self._conversation(row["id"]),
-                    "title": self._placed(row["title"]),
+                    "title": self.placed(row["title"]),
                     "messages": row["message_count"],
                 }
                 for row in read("conversations", _CONVERSATIONS)
@@ -116,7 +116,7 @@ class Tables:
         """The Memory server's knowledge graph, as its file holds it: entities, then relations."""
         path = self._workspace.memory_file
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        return _frame(memory_rows(self._placed(text)), ["kind", "name", "type", "content"])
+        return _frame(memory_rows(self.placed(text)), ["kind", "name", "type", "content"])
 
     def effects(self, *, raw: bool = False) -> pd.DataFrame:
         """What the task tracker did, in order, and which call each key stands for."""
@@ -199,7 +199,7 @@ class Tables:
         for row in read("runs", "SELECT id FROM runs ORDER BY sequence"):
             self._run(row["id"])
 
-    def _placed(self, text: str) -> str:
+    def placed(self, text: str) -> str:
         """The text with `http://site` and the like in place of addresses with a port."""
         for record in self._workspace.records():
             if url := record.ready.get("url"):

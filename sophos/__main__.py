@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import logging
 import os
 import sys
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import fields
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from sophos.errors import SophosError, StartupError
+from sophos.importing import uncollected
 from sophos.log import log_to_stderr
 from sophos.protections import ROWS, Protection, Protections
 from sophos.settings import PROTECT_PREFIX, Settings
@@ -38,7 +38,7 @@ async def open_later(settings: Settings, boot_id: str) -> AbstractAsyncContextMa
 
     def opened() -> AbstractAsyncContextManager[Runtime]:
         # Deferred for start-up time: SQLite's saver brings LangGraph with it.
-        with _uncollected():
+        with uncollected():
             from sophos.runtime.lifecycle import open_runtime  # noqa: PLC0415
 
         return open_runtime(settings, boot_id=boot_id)
@@ -80,21 +80,10 @@ def _serve(settings: Settings, opening: Opening) -> None:
         shows = ROWS[Protection(name)].absence_shows
         logger.warning("A protection is off.", extra={"protection": name, "shows": shows})
     # Deferred for start-up time: a setting that cannot be used is told before FastAPI is imported.
-    with _uncollected():
+    with uncollected():
         from sophos.web.server import serve  # noqa: PLC0415
 
     asyncio.run(serve(settings, listener, str(uuid.uuid4()), opening))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Import without collecting: what imports make stays, and looking at it is a fifth of a start."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -55,3 +55,7 @@ class Tools(Protocol):
         Whatever goes wrong with the tool is an error result; only cancellation is raised.
         """
         ...
+
+    def troubles(self) -> Mapping[str, str]:
+        """Why each server that is needed and cannot be used now cannot. Connects nothing."""
+        ...

@@ -28,6 +28,8 @@ VALUES: Final = (
     "errors",
     "events",
     "failpoints",
+    "importing",
+    "log",
     "protections",
     "run",
     "settings",

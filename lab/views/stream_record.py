@@ -15,7 +15,7 @@ from lab.bench import Bench
 from lab.display import BAD, GOOD, lines
 from lab.stream import text as told_text
 from lab.views.pieces import Fate, Piece, pieces, redone_from
-from lab.views.view import View, placed, plain, table
+from lab.views.view import View, plain, table
 
 _WORDS: Final = re.compile(r"\s*\S+")
 _SIGNS: Final = {"equal": "  both    ", "delete": "- stream  ", "insert": "+ record  "}
@@ -37,14 +37,14 @@ def stream_vs_record(bench: Bench, run: str) -> View:
     found = pieces(
         shown, {str(message.id): str(message.text) for message in answers}, redone_from(later)
     )
-    records = bench.workspace.records()
     own = _continued(runs, row["run"])
     kept = "\n\n".join(
         str(message.text)
         for message in answers
         if message.additional_kwargs.get("run") in own and message.text
     )
-    told, kept = placed(told_text(shown).answer, records), placed(kept, records)
+    placed = bench.tables.placed
+    told, kept = placed(told_text(shown).answer), placed(kept)
     frame = _frame(found)
     title = f"Stream against record of {row['run']}"
     counts = ", ".join(f"{fate}: {count}" for fate, count in _counts(found).items())

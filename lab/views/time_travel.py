@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from lab.bench import Bench
 from lab.display import FAINT, lines
-from lab.views.view import View, placed, plain, table
+from lab.views.view import View, plain, table
 
 LONG: Final = 300  # characters of a message on the page; the record has all of them
 SHORT: Final = 40  # characters of the newest message in the table
@@ -39,9 +39,8 @@ def time_travel(bench: Bench, conversation: str, *, raw: bool = False) -> TimeTr
     columns = ["step", "source", "next", "run", "messages"]
     frame = frame[[*columns, *(name for name in frame.columns if name not in columns and raw)]]
     sizes = [saved.bytes for saved in bench.tables.thread(conversation).checkpoints]
-    records = bench.workspace.records()
     states = [
-        [placed(_told(message), records) for message in state]
+        [bench.tables.placed(_told(message)) for message in state]
         for state in bench.tables.thread(conversation).states
     ]
     newest = [_cut(state[-1], SHORT) if state else "" for state in states]

@@ -5,14 +5,12 @@ A view is a value. Nothing in it is live, and a cell that needs what it shows ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
 import pandas as pd
 
 from lab.display import Display
-from lab.tree import Record
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -51,11 +49,3 @@ def table(frame: pd.DataFrame, caption: str) -> str:
     )
     title = f'<caption style="text-align:left">{escape(caption)}</caption>'
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def placed(text: str, records: Iterable[Record]) -> str:
-    """The text with `http://site` and the like in place of addresses that have a port."""
-    for record in records:
-        if url := record.ready.get("url"):
-            text = text.replace(url, f"http://{record.name}")
-    return text

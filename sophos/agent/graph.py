@@ -8,7 +8,7 @@ each call  tools    every call has ended
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -46,6 +46,7 @@ class Agent:
         self._protections = nodes.protections
         self._failpoints = nodes.failpoints
         self._model = nodes.model
+        self._tools = nodes.tools
         self._saver = saver
         self._recursion_limit = recursion_limit
         on = self._protections.on
@@ -66,6 +67,10 @@ class Agent:
     async def probe(self) -> str | None:
         """None if the model would answer, otherwise what is wrong and what to do."""
         return await self._model.probe()
+
+    def tool_troubles(self) -> Mapping[str, str]:
+        """Why each tool server that is needed and cannot be used now cannot."""
+        return self._tools.troubles()
 
     def control(self) -> RunControl:
         """The handle by which a drive is asked to stop at its next step boundary."""

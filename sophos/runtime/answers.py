@@ -38,7 +38,7 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class Readiness:
-    """`checks` has a sentence for storage, model, tools and recovery."""
+    """`checks` has a sentence for storage, model, tools, recovery and protections."""
 
     ready: bool
     checks: dict[str, str]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from sophos.errors import AgentFailure, SophosError
 from sophos.failpoints import Failpoints
+from sophos.importing import uncollected
 from sophos.runtime.configuration import check_configuration
 from sophos.runtime.executor import Executor
 from sophos.runtime.recovery import Recovered, recover
@@ -123,7 +124,8 @@ class AgentStack:
 
 def _import_open_agent() -> OpenAgent:
     # The one deferred import of the runtime: LangGraph and LangChain take a second of CPU.
-    from sophos.runtime.agent_stack import open_agent  # noqa: PLC0415
+    with uncollected():
+        from sophos.runtime.agent_stack import open_agent  # noqa: PLC0415
 
     return open_agent
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sophos.agent.graph import Agent
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Runtime:
     """What `open_runtime` hands out. Every error is a SophosError."""
 
@@ -139,14 +139,17 @@ class Runtime:
     async def readiness(self) -> Readiness:
         """Whether a message would get an answer now, as far as can be told without asking."""
         await self.record.conversations.page(1, None)
-        model = await (await self.agent()).probe()
+        agent = await self.agent()
+        model, troubles = await agent.probe(), agent.tool_troubles()
+        off = ", ".join(self.settings.protections.names_off())
         checks = {
             "storage": "ok",
             "model": model or "ok",
-            "tools": "connected on first use",
+            "tools": "; ".join(f"{name}: {why}" for name, why in troubles.items()) or "ok",
             "recovery": self.recovered.sentence(),
+            "protections": f"off: {off}" if off else "all on",
         }
-        return Readiness(ready=model is None, checks=checks)
+        return Readiness(ready=model is None and not troubles, checks=checks)
 
     async def drain(self) -> None:
         """Refuse new runs, let the active ones reach a step boundary, end every stream."""

@@ -25,6 +25,7 @@ from sophos.errors import (
     ShuttingDown,
 )
 from sophos.events import Gap, Sent
+from sophos.protections import Protections
 from sophos.run import Run, RunKind, RunStatus
 from sophos.runtime.answers import ConversationView, Page, Readiness, Started
 from sophos.testing.thread import LiveRun, Script, ScriptedThread, outcome_of
@@ -45,8 +46,10 @@ class ScriptedRuntime:
         boot_id: str = "scripted",
         ready: bool = True,
         after: ScriptedRuntime | None = None,
+        protections: Protections | None = None,
     ) -> None:
         self.boot_id, self.ready = boot_id, ready
+        self._protections = protections or Protections()
         self.scripts: list[Script] = list(scripts) or (after.scripts if after else [[]])
         self.viewers = 0
         self.threads: dict[str, ScriptedThread] = dict(after.threads) if after else {}
@@ -125,7 +128,15 @@ class ScriptedRuntime:
 
     async def readiness(self) -> Readiness:
         model = "ok" if self.ready else "The model server does not answer. Start it."
-        return Readiness(ready=self.ready, checks={"storage": "ok", "model": model, "tools": "ok"})
+        off = ", ".join(self._protections.names_off())
+        checks = {
+            "storage": "ok",
+            "model": model,
+            "tools": "ok",
+            "recovery": "nothing to recover",
+            "protections": f"off: {off}" if off else "all on",
+        }
+        return Readiness(ready=self.ready, checks=checks)
 
     async def drain(self) -> None:
         self._draining = True

@@ -68,6 +68,9 @@ class ScriptedTools:
             tools=[self.tools[name].tool for name in sorted(self.tools)], notes=tuple(self.notes)
         )
 
+    def troubles(self) -> Mapping[str, str]:
+        return {"scripted": self.unavailable} if self.unavailable is not None else {}
+
     async def call(self, name: str, args: Mapping[str, Any], *, key: str) -> ToolResult:
         self.calls.append(Called(name=name, args=dict(args), key=key))
         if name not in self.tools:

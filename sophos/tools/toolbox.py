@@ -103,8 +103,9 @@ class Toolbox:
         return await self._links[server].call(name, args, key)
 
     def troubles(self) -> Mapping[str, str]:
-        """Why each server that cannot be used now cannot. Connects nothing."""
-        return {name: link.trouble for name, link in sorted(self._links.items()) if link.trouble}
+        """As `Tools.troubles`."""
+        needed = {name: link for name, link in self._links.items() if not link.server.optional}
+        return {name: link.trouble for name, link in sorted(needed.items()) if link.trouble}
 
     async def close(self) -> None:
         self._closed = True

@@ -185,7 +185,7 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """`checks` has a sentence for storage, model, tools and recovery."""
+    """`checks` has a sentence for storage, model, tools, recovery and protections."""
 
     status: Literal["ready", "unready"]
     checks: dict[str, str]

@@ -11,6 +11,7 @@ from served import run, say, served, trace
 
 from sophos.errors import ModelUnreachable
 from sophos.events import TraceEvent
+from sophos.protections import Protection, Protections
 from sophos.testing.runtime import ScriptedRuntime
 from sophos.testing.thread import DECISION, HOLD, Line
 
@@ -224,5 +225,27 @@ def test_a_page_left_open_finds_the_server_again_after_a_restart() -> None:
             await expect(page.get_by_role("alert")).to_contain_text("Resume to go on")
             await page.get_by_role("button", name="Resume").click()
             await expect(page.locator("#record")).to_contain_text("found")
+
+    run(scenario())
+
+
+def test_what_is_off_and_what_to_mend_stand_beside_the_list() -> None:
+    async def scenario() -> None:
+        off = Protections.without(Protection.DRAIN, Protection.RECONCILE)
+        async with opened(ScriptedRuntime(ready=False, protections=off)) as (page, _, _):
+            notice = page.locator("#notice")
+            await expect(notice).to_contain_text("protections: off: DRAIN, RECONCILE")
+            await expect(notice).to_contain_text("The model server does not answer.")
+
+    run(scenario())
+
+
+def test_a_server_that_is_whole_says_nothing_of_it() -> None:
+    async def scenario() -> None:
+        async with opened(ScriptedRuntime([say("Hello")])) as (page, _, seen):
+            await send(page, "Hi")
+            await expect(page.locator("#record")).to_contain_text("Hello")
+            assert any(address.endswith("/api/readyz") for address in seen.requests)
+            await expect(page.locator("#notice")).to_be_hidden()
 
     run(scenario())

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pandas as pd
 import psutil
 import pytest
@@ -210,6 +211,13 @@ def test_a_real_model_is_asked_where_the_environment_says(
             real.model.script([])
 
 
+def test_the_model_has_the_pace_that_the_bench_was_given(tmp_path: Path) -> None:
+    with Bench("06", tokens_per_second=50, root=tmp_path) as bench:
+        url = f"{bench.model.url}/_lab/pace"
+        told = httpx.post(url, json={"tokens_per_second": None}, trust_env=False).json()
+    assert told == {"tokens_per_second": 50}
+
+
 def test_a_model_nobody_knows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="There is no model 'gpt'"):
         Bench("06", model="gpt", root=tmp_path)
@@ -262,6 +270,19 @@ def test_the_tables_are_the_same_in_every_run(finished: Bench, bench: Bench) -> 
     fetch_and_remember(bench)
     for look in LOOKS:
         pd.testing.assert_frame_equal(look(bench.tables), look(finished.tables))
+
+
+def test_a_walk_counts_what_happened_and_what_files_hold_of_it(finished: Bench) -> None:
+    walk = finished.tables.walk().set_index("stage")
+    counts = dict(zip(walk.index, zip(walk["happened"], walk["kept"], strict=True), strict=True))
+    assert counts["input saved"] == (2, 2)
+    assert counts["reply saved"] == (3, 3)
+    assert counts["result saved"] == counts["tools step saved"] == (2, 2)
+    assert counts["tool called"] == (2, 0)
+    assert counts["site visited"] == (2, 2)
+    assert counts["entity saved"] == counts["outcome recorded"] == (1, 1)
+    assert counts["reply streamed"] == (1, 0)
+    assert counts["end announced"] == (1, 0)
 
 
 def test_the_process_table_names_roles_and_no_pid(finished: Bench) -> None:

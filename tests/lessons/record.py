@@ -14,6 +14,7 @@ from typing import Final
 import nbformat
 from nbclient import NotebookClient
 
+WIDGET: Final = "application/vnd.jupyter.widget-view+json"
 CELL_TIMEOUT: Final = 60  # seconds
 METADATA: Final = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -31,9 +32,14 @@ def record(lesson: Path) -> float:
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
         record_timing=False,
+        store_widget_state=False,
         resources={"metadata": {"path": str(lesson.parent)}},
     ).execute()
     seconds = time.perf_counter() - started
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            # A widget lives in its kernel and has another id each time. Its text stays.
+            output.get("data", {}).pop(WIDGET, None)
     nbformat.write(notebook, lesson)  # type: ignore[no-untyped-call]
     return seconds
 

@@ -13,6 +13,7 @@ from statistics import median
 from typing import Final
 
 from notebook import ROOT, Notebook
+from record import WIDGET
 
 CELLS: Final = range(25, 46)
 MOST_WORDS: Final = 1100
@@ -121,6 +122,8 @@ def outputs_are_the_same_in_every_run(lesson: Notebook) -> Faults:
     for what, pattern in UNSTABLE.items():
         if found := re.search(pattern, lesson.shown):
             yield f"an output holds {what}: {found[0]}"
+    if any(WIDGET in output.get("data", {}) for output in lesson.outputs):
+        yield "an output holds a widget: record the lesson again"
 
 
 def errors_are_meant(lesson: Notebook) -> Faults:

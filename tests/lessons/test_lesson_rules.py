@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 import rules
 from notebook import LESSONS, Notebook
+from record import WIDGET
 from rules import RULES, Rule
 
 Change = Callable[[Notebook], object]
@@ -52,6 +53,7 @@ PLANTED: Final[list[tuple[Rule, Change]]] = [
     ),
     (rules.outputs_are_the_same_in_every_run, add_output(text="http://127.0.0.1:4711")),
     (rules.outputs_are_the_same_in_every_run, add_output(text="took 1.5 s")),
+    (rules.outputs_are_the_same_in_every_run, add_output(data={WIDGET: {}})),
     (rules.errors_are_meant, add_output(name="stderr")),
     (rules.errors_are_meant, add_output(output_type="error")),
     (rules.what_is_pointed_at_is_there, add_text("See `lab/nowhere.py`.")),

@@ -45,6 +45,15 @@ export const send = (message, id, key) =>
   ask("POST", "/api/chat", id === null ? { message } : { message, conversation: id }, key);
 export const exportPath = (id, format) => `${conversation(id)}/export?format=${format}`;
 
+// The checks are the same in an answer that says "not ready".
+export async function checks() {
+  try {
+    return (await (await fetch("/api/readyz")).json()).checks ?? {};
+  } catch {
+    return {};
+  }
+}
+
 export async function isAlive() {
   try {
     await ask("GET", "/api/healthz");

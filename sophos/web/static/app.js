@@ -3,6 +3,7 @@
 
 import * as api from "./api.js";
 import { Live } from "./live.js";
+import { tell } from "./notice.js";
 import { Sidebar } from "./sidebar.js";
 import { watch } from "./stream.js";
 import { messageElement, statusElement, welcomeElement } from "./view.js";
@@ -185,6 +186,7 @@ async function recover(why = "The server does not answer. Trying again …") {
   recovering = false;
   say("connection", "");
   sidebar.refresh();
+  tell($("notice"));
   open(id);
 }
 
@@ -278,3 +280,4 @@ addEventListener("popstate", () => open(wantedByAddress()));
 box.focus();
 sidebar.refresh();
 open(wantedByAddress());
+tell($("notice"));
