@@ -7,28 +7,24 @@ die at some point, viewers that come and go. SOPHOS_LAB_EXAMPLES=200 tries that 
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from enum import Enum, auto
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import psutil
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
 from toolboxes import configure, small
 
 from lab.bench import Bench
-from lab.client import ApiError, Started
+from lab.client import SILENCE, ApiError, Started
 from lab.model.script import call, say, think
 from lab.process import ProcessError
 from lab.promises import messages_kept, nothing_running
@@ -36,37 +32,35 @@ from lab.stream import StreamEvent
 from sophos.failpoints import Point
 
 FEW: Final = 3  # orders that are tried where nobody asks for more
+STEPS: Final = 14  # of an order
 CALLS: Final[Any] = [think("This needs both."), call("lab__add"), call("lab__set")]
 ANSWER: Final[Any] = [think("That is all."), say("Both are done now.")]
 PLAIN: Final[Any] = [think("Nothing is needed."), say("Here is a short answer.")]
 MOST_RESUMES: Final = 6  # one more than the server grants
 # A resume of what was resumed too often ends so; a new message begins again.
 GIVEN_UP: Final = "ATTEMPTS_EXHAUSTED"
+BORED: Final = 0.2  # seconds without an event after which a viewer that passes by leaves
 Answer = TypeVar("Answer")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Viewer:
-    """Reads in a thread of its own; comes back with the last id it has."""
+    """Comes back, whenever it comes, with the id of the last event it has."""
 
     bench: Bench
     conversation: str
     seen: list[StreamEvent] = field(default_factory=list)
-    threads: list[threading.Thread] = field(default_factory=list)
-    leaving: threading.Event = field(default_factory=threading.Event)
 
-    def join(self) -> None:
-        self.leaving.clear()
-        self.threads.append(threading.Thread(target=self._read, daemon=True))
-        self.threads[-1].start()
-
-    def leave(self) -> None:
-        """With the next event: a reader that waits for one cannot be called away."""
-        self.leaving.set()
-
-    @property
-    def watches(self) -> bool:
-        return bool(self.threads) and self.threads[-1].is_alive()
+    def look(self, *, most: int | None, silence: float) -> None:
+        """Watch until there is nothing more, or for `most` events and then leave."""
+        last = next((event.id for event in reversed(self.seen) if event.id), None)
+        try:
+            with self.bench.client.stream(
+                self.conversation, last_event_id=last, silence=silence
+            ) as stream:
+                self.seen.extend(islice(stream, most))
+        except ApiError:
+            return  # it did not get in: as good as a stream that was cut
 
     def faults(self) -> list[str]:
         """Where an event is missing or came twice; a run that is new to the viewer begins at 1."""
@@ -77,111 +71,135 @@ class Viewer:
             if after[1] != (before[1] + 1 if before[0] == after[0] else 1)
         ]
 
-    def _read(self) -> None:
-        last = next((event.id for event in reversed(self.seen) if event.id), None)
-        try:
-            with self.bench.client.stream(self.conversation, last_event_id=last) as stream:
-                for event in stream:
-                    self.seen.append(event)
-                    if self.leaving.is_set():
-                        return
-        except ApiError:
-            return  # the server is dead: as good as a stream that was cut
+
+class Act(Enum):
+    """What may happen."""
+
+    MESSAGE = auto()
+    RESUME = auto()
+    CANCEL = auto()
+    RELEASE = auto()
+    LOOK = auto()
+    STAY = auto()
+    FREEZE = auto()
+    KILL = auto()
+    RESTART = auto()
+    RESTART_TO_DIE = auto()
 
 
-class Order(RuleBasedStateMachine):
-    """One conversation, and everything that may happen to it."""
+# Some more often than others: most of what can go wrong is between two looks at one run.
+OFTEN: Final = [Act.MESSAGE, Act.RESUME, Act.CANCEL, Act.LOOK, Act.LOOK]
+STEP: Final = st.tuples(st.sampled_from([*Act, *OFTEN]), st.integers(0, 1_000))
 
-    bench: ClassVar[Bench]
 
-    def __init__(self) -> None:
-        super().__init__()
+class Order:
+    """One conversation, and everything that may happen to it. An act wakes whom it needs."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
         self.accepted: list[str] = []
         self.unanswered: dict[str, str] = {}  # text → key
         self.cancelled: set[str] = set()
         self.conversation: str | None = None
         self.run: str | None = None
-        self.viewer: Viewer | None = None
+        self.passer_by: Viewer | None = None
+        self.stays: list[tuple[Viewer, threading.Thread]] = []
         self.armed = False
-        self.bench.model.release()
-        if self.bench.sophos.state != "running":
-            self._start("")
+        self.bench.sophos.process.end()
+        self._hold(on=False)
+        self._start("")
 
-    @property
-    def is_up(self) -> bool:
-        return self.bench.sophos.state == "running"
+    def do(self, act: Act, number: int) -> None:
+        """`number` decides what an act leaves open."""
+        match act:
+            case Act.KILL:
+                self.bench.sophos.kill()
+            case Act.RESTART:
+                self.bench.sophos.process.end()
+                self._start("")
+            case Act.RESTART_TO_DIE:
+                self.bench.sophos.process.end()
+                self._start(list(Point)[number % len(Point)])
+            case _:
+                self._wake()
+                self._do_awake(act, number)
 
-    @precondition(lambda self: self.is_up)
-    @rule(turns=st.sampled_from([[PLAIN], [CALLS, ANSWER]]), held=st.booleans())
-    def message(self, turns: list[Any], held: bool) -> None:
+    def _do_awake(self, act: Act, number: int) -> None:
+        held = number % 4 != 0
+        match act:
+            case Act.MESSAGE:
+                self.message([CALLS, ANSWER] if number % 3 else [PLAIN], held=held)
+            case Act.RELEASE:
+                self._hold(on=False)
+            case Act.FREEZE:
+                self._freeze()
+            case _ if self.conversation is None or self.run is None:
+                return
+            case Act.RESUME:
+                self._resume(self.conversation, held=held)
+            case Act.CANCEL:
+                self._cancel(self.run, dies=number % 2 == 0)
+            case Act.LOOK:
+                self._look(self.conversation, most=number % 6 or None)
+            case Act.STAY:
+                self._stay(self.conversation)
+
+    def message(self, turns: list[Any], *, held: bool) -> None:
         text = f"Message {len(self.accepted) + len(self.unanswered) + 1} {uuid.uuid4().hex}"
         self._prepare(turns, held=held)
         self._send(text, uuid.uuid4().hex, "SESSION_IN_PROGRESS")
 
-    @precondition(lambda self: self.is_up and self.conversation)
-    @rule(held=st.booleans())
-    def resume(self, held: bool) -> None:
+    def _resume(self, conversation: str, *, held: bool) -> None:
         self._prepare([ANSWER] * 3, held=held)
-        client, conversation = self.bench.client, self._conversation()
-        refused = ("SESSION_IN_PROGRESS", "RUN_NOT_RESUMABLE")
+        client, refused = self.bench.client, ("SESSION_IN_PROGRESS", "RUN_NOT_RESUMABLE")
         if started := self._ask(lambda: client.resume(conversation), *refused):
             self.run = started.run
 
-    @precondition(lambda self: self.is_up and self.run)
-    @rule()
-    def cancel(self) -> None:
-        run = self.run or ""
+    def _cancel(self, run: str, *, dies: bool) -> None:
+        """With `dies`, the server is killed as soon as it has said yes."""
+        process, pid = self.bench.sophos.process, self.bench.sophos.pid
+        process.watch()
 
         def request() -> bool:
             self.bench.client.cancel(run)
+            if dies:
+                os.kill(pid, signal.SIGKILL)
             return True
 
         if self._ask(request, "RUN_NOT_ACTIVE"):
             self.cancelled.add(run)
+            if dies:
+                process.wait()
 
-    @rule()
-    def let_the_model_go_on(self) -> None:
-        self.bench.model.release()
-
-    @rule()
-    def kill(self) -> None:
-        self.bench.sophos.kill()
-
-    @precondition(lambda self: self.is_up)
-    @rule()
-    def freeze(self) -> None:
+    def _freeze(self) -> None:
         try:
             self.bench.sophos.freeze()
         except (ProcessError, psutil.NoSuchProcess):
             self._see_death()
 
-    @precondition(lambda self: self.bench.sophos.state == "frozen")
-    @rule()
-    def thaw(self) -> None:
-        self.bench.sophos.thaw()
+    def _look(self, conversation: str, *, most: int | None) -> None:
+        if self.passer_by is None or self.passer_by.conversation != conversation:
+            self.passer_by = Viewer(bench=self.bench, conversation=conversation)
+        self.passer_by.look(most=most, silence=BORED)
 
-    @rule(point=st.sampled_from(["", "", *Point]))
-    def restart(self, point: str) -> None:
-        self.bench.sophos.process.end()
-        self._start(point)
+    def _stay(self, conversation: str) -> None:
+        viewer = Viewer(bench=self.bench, conversation=conversation)
+        options = {"most": None, "silence": SILENCE}
+        thread = threading.Thread(target=viewer.look, kwargs=options, daemon=True)
+        self.stays.append((viewer, thread))
+        thread.start()
 
-    @precondition(lambda self: self.is_up and self.conversation)
-    @rule()
-    def viewer_joins(self) -> None:
-        self.viewer = self.viewer or Viewer(self.bench, self._conversation())
-        if not self.viewer.watches:
-            self.viewer.join()
+    def _wake(self) -> None:
+        match self.bench.sophos.state:
+            case "frozen":
+                self.bench.sophos.thaw()
+            case "ended":
+                self._start("")
 
-    @precondition(lambda self: self.viewer)
-    @rule()
-    def viewer_leaves(self) -> None:
-        assert self.viewer is not None
-        self.viewer.leave()
-
-    def teardown(self) -> None:
+    def come_to_rest(self) -> None:
         """Let everything come to rest, then see that every promise was kept."""
         self.bench.sophos.kill()
-        self.bench.model.release()
+        self._hold(on=False)
         self._start("")
         if self.conversation is None:
             return
@@ -200,11 +218,12 @@ class Order(RuleBasedStateMachine):
         assert {runs[run] for run in self.cancelled} <= {"cancelled"}
         # No child is left: this raises if one is.
         assert self.bench.sophos.stop() == 0
-        if self.viewer is not None:
-            for thread in self.viewer.threads:
-                thread.join()
-            # Streams have no gap and no double.
-            assert not self.viewer.faults()
+        for _, thread in self.stays:
+            thread.join()
+        # Streams have no gap and no double.
+        viewers = [viewer for viewer, _ in self.stays]
+        viewers += [self.passer_by] if self.passer_by else []
+        assert [viewer.faults() for viewer in viewers] == [[]] * len(viewers)
 
     def _start(self, point: str) -> None:
         rules = {"failpoints": f"{point}=kill"} if point else {}
@@ -252,7 +271,11 @@ class Order(RuleBasedStateMachine):
 
     def _prepare(self, turns: list[Any], *, held: bool) -> None:
         self.bench.model.script(turns)
-        if held:
+        self._hold(on=held)
+
+    def _hold(self, *, on: bool) -> None:
+        self.held = on
+        if on:
             self.bench.model.hold(2)
         else:
             self.bench.model.release()
@@ -287,18 +310,23 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.mark.timeout(0 if "SOPHOS_LAB_EXAMPLES" in os.environ else 300)
 def test_promises_hold_in_whatever_order_things_happen(bench: Bench) -> None:
     asked = os.environ.get("SOPHOS_LAB_EXAMPLES")
-    Order.bench = bench
-    run_state_machine_as_test(
-        Order,
-        settings=settings(
-            max_examples=int(asked or FEW),
-            stateful_step_count=12,
-            deadline=None,
-            database=None,
-            # The same few for everyone; as many others as are asked for.
-            derandomize=asked is None,
-            # A step starts processes: what fails is shown as it is, and not made smaller.
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        ),
+
+    @settings(
+        max_examples=int(asked or FEW),
+        deadline=None,
+        database=None,
+        # The same few for everyone; as many others as are asked for.
+        derandomize=asked is None,
+        # A step starts processes: what fails is shown as it is, and not made smaller.
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
     )
+    @given(st.lists(STEP, min_size=STEPS, max_size=STEPS))
+    def holds(steps: list[tuple[Act, int]]) -> None:
+        order = Order(bench)
+        order.message([CALLS, ANSWER], held=True)
+        for act, number in steps:
+            order.do(act, number)
+        order.come_to_rest()
+
+    holds()
