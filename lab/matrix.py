@@ -62,9 +62,8 @@ def matrix(
 
     Raises ValueError for a scenario, a point or a protection that there is not.
     """
-    wanted = cells(points, protections, scenario, seed=seed)
-    columns = [*COLUMNS, *(RAW_COLUMNS if raw else ())]
-    return pd.DataFrame(_made(wanted, root), columns=columns)
+    frame = crashes(cells(points, protections, scenario, seed=seed), root=root)
+    return frame if raw else frame[list(COLUMNS)]
 
 
 def cells(
@@ -89,6 +88,39 @@ def cells(
         for rule in rules[name]
         if rule is not None
     ]
+
+
+def crashes(wanted: Sequence[Cell], *, root: Path = ROOT) -> pd.DataFrame:
+    """Make these crashes. One row for each, in their order, with every column."""
+    stopped = threading.Event()
+    done: SimpleQueue[tuple[int, dict[str, Any] | BaseException]] = SimpleQueue()
+
+    def lane(numbers: Iterable[int]) -> None:
+        try:
+            with open_crashes(root) as bench:
+                for number in numbers:
+                    if stopped.is_set():
+                        return
+                    cell = wanted[number]
+                    done.put((number, cell.row(bench.make(cell))))
+        # Not lost in a thread: whoever waits for the rows is the one to hear of it.
+        except BaseException as error:  # noqa: BLE001
+            done.put((-1, error))
+
+    rows: dict[int, dict[str, Any]] = {}
+    with ThreadPoolExecutor(LANES) as pool, Progress(len(wanted)) as progress:
+        try:
+            for first in range(min(LANES, len(wanted))):
+                pool.submit(lane, range(first, len(wanted), LANES))
+            while len(rows) < len(wanted):
+                number, made = done.get()
+                if isinstance(made, BaseException):
+                    raise made
+                rows[number] = made
+                progress.made(wanted[number].rule)
+        finally:
+            stopped.set()
+    return pd.DataFrame([rows[n] for n in sorted(rows)], columns=[*COLUMNS, *RAW_COLUMNS])
 
 
 def broken(frame: pd.DataFrame) -> pd.DataFrame:
@@ -138,39 +170,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     faults = broken(frame)
     print(f"\n{len(frame)} crashes, {len(faults)} that broke a promise.")
     return 1 if len(faults) else 0
-
-
-def _made(wanted: Sequence[Cell], root: Path) -> list[dict[str, Any]]:
-    """The rows, in the order of the cells, whichever was done first."""
-    stopped = threading.Event()
-    done: SimpleQueue[tuple[int, dict[str, Any] | BaseException]] = SimpleQueue()
-
-    def lane(numbers: Iterable[int]) -> None:
-        try:
-            with open_crashes(root) as crashes:
-                for number in numbers:
-                    if stopped.is_set():
-                        return
-                    cell = wanted[number]
-                    done.put((number, cell.row(crashes.make(cell))))
-        # Not lost in a thread: whoever waits for the rows is the one to hear of it.
-        except BaseException as error:  # noqa: BLE001
-            done.put((-1, error))
-
-    rows: dict[int, dict[str, Any]] = {}
-    with ThreadPoolExecutor(LANES) as pool, Progress(len(wanted)) as progress:
-        try:
-            for first in range(min(LANES, len(wanted))):
-                pool.submit(lane, range(first, len(wanted), LANES))
-            while len(rows) < len(wanted):
-                number, made = done.get()
-                if isinstance(made, BaseException):
-                    raise made
-                rows[number] = made
-                progress.made(wanted[number].rule)
-        finally:
-            stopped.set()
-    return [rows[number] for number in sorted(rows)]
 
 
 def _rule(scenario: str, point: str, seed: int) -> str | None:

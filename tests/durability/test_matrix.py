@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 import pytest
 
-from lab.crash.cell import NOT_PASSED
-from lab.matrix import broken, matrix
-from sophos.failpoints import Point
+from lab.crash.cell import NOT_PASSED, Cell
+from lab.matrix import broken, crashes, matrix
+from sophos.failpoints import Point, parse_failpoints
+from sophos.protections import Protection
 
 # What these two points come after is the whole run: there is nothing left to do.
 FINISHED: Final = {Point.GRAPH_FINISHED, Point.OUTCOME_RECORDED, Point.END_ANNOUNCED}
@@ -21,6 +21,9 @@ KEYED: Final = [
     *("tool.calling#2", "tool.returned#1", "tool.recorded#3", "step.saving(2)", "agent.asking#2")
 ]
 
+# A crash is seconds of work, and a fixture makes thirteen: the bound is for a hang, not for speed.
+pytestmark = pytest.mark.timeout(600)
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -28,13 +31,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def frame(root: Path) -> Iterator[pd.DataFrame]:
+def frame(root: Path) -> pd.DataFrame:
     """Three tools in one turn, killed at every point, with every protection on."""
     return matrix(root=root, raw=True)
 
 
 def point(rule: str) -> Point:
-    return Point(rule.split("#", maxsplit=1)[0].split("(", maxsplit=1)[0].split("@", maxsplit=1)[0])
+    return parse_failpoints(f"{rule}=kill")[0].point
 
 
 def at(frame: pd.DataFrame, *points: Point) -> pd.DataFrame:
@@ -89,23 +92,27 @@ def test_a_call_with_a_key_has_one_effect_wherever_the_process_dies(root: Path) 
     assert broken(frame).empty
 
 
-OFF: Final[list[tuple[str, str, str, dict[str, Any]]]] = [
-    *[
-        ("IDEMPOTENCY_KEY", "three tools with keys", "tool.returned#1", {"effects_per_call": 2}),
-        ("RECONCILE", "plain answer", "run.recorded", {"messages_lost": 1}),
-        ("RECONCILE", "plain answer", "graph.finished", {"status": "interrupted"}),
-        ("SYNC_DURABILITY", "one tool", "agent.asking#2", {"effects_per_call": 2}),
-        ("SYNC_DURABILITY", "one tool", "tool.recorded#1", {"status": NOT_PASSED}),
-    ]
-]
+def off(protection: Protection, scenario: str, rule: str) -> Cell:
+    return Cell(scenario=scenario, off=frozenset({protection}), rule=rule)
 
 
-@pytest.mark.parametrize(
-    ("off", "scenario", "rule", "shows"), OFF, ids=lambda value: str(value)[:20]
-)
-def test_what_a_protection_prevents_shows_without_it(
-    root: Path, off: str, scenario: str, rule: str, shows: dict[str, Any]
-) -> None:
-    (row,) = matrix([rule], [off], scenario, root=root).to_dict("records")
-    assert row["protection_off"] == off
-    assert {column: row[column] for column in shows} == shows
+def test_what_a_protection_prevents_shows_without_it(root: Path) -> None:
+    shows: dict[Cell, dict[str, Any]] = {
+        off(Protection.IDEMPOTENCY_KEY, "three tools with keys", "tool.returned#1"): {
+            "effects_per_call": 2
+        },
+        off(Protection.RECONCILE, "plain answer", "run.recorded"): {"messages_lost": 1},
+        off(Protection.RECONCILE, "plain answer", "graph.finished"): {
+            "status": "interrupted",
+            "resumable": False,
+        },
+        off(Protection.SYNC_DURABILITY, "one tool", "agent.asking#2"): {
+            "tools_repeated": 1,
+            "effects_per_call": 2,
+        },
+        off(Protection.SYNC_DURABILITY, "one tool", "tool.recorded#1"): {"status": NOT_PASSED},
+    }
+    rows = crashes(list(shows), root=root).to_dict("records")
+    for row, wanted in zip(rows, shows.values(), strict=True):
+        assert row["protection_off"] in Protection
+        assert {column: row[column] for column in wanted} == wanted
