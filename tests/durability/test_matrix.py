@@ -114,5 +114,5 @@ def test_what_a_protection_prevents_shows_without_it(root: Path) -> None:
     }
     rows = crashes(list(shows), root=root).to_dict("records")
     for row, wanted in zip(rows, shows.values(), strict=True):
-        assert row["protection_off"] in Protection
+        assert row["protection_off"] in list(Protection)
         assert {column: row[column] for column in wanted} == wanted
