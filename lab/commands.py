@@ -45,6 +45,12 @@ COMMANDS: Final = (
         needs_packages=True,
     ),
     Command(
+        name="matrix",
+        meaning="kill Sophos at every point, resume it, and say what became of it",
+        module="lab.matrix",
+        needs_packages=True,
+    ),
+    Command(
         name="setup",
         meaning="install what the lock files name, and stop there",
         module="lab.installer",

@@ -9,7 +9,7 @@ import json
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -122,17 +122,24 @@ class EventStream:
 
 def text(events: Iterable[StreamEvent]) -> Text:
     """Fold tokens into what a viewer reads; what a resume has superseded is not told twice."""
-    pieces: list[StreamEvent] = []
-    for event in events:
-        if event.name == "token":
-            pieces.append(event)
-        elif event.name == "trace" and event.data["event"] == "resume":
-            pieces = [piece for piece in pieces if piece.data["step"] < event.data["step"]]
+    pieces = told(events)
     return Text(answer=_joined(pieces, "answer"), reasoning=_joined(pieces, "reasoning"))
 
 
-def _joined(pieces: Iterable[StreamEvent], kind: str) -> str:
+def told(events: Iterable[StreamEvent]) -> list[dict[str, Any]]:
+    """The data of the tokens that are still on a viewer's screen: none that a resume superseded."""
+    pieces: list[dict[str, Any]] = []
+    for event in events:
+        if event.name == "token":
+            pieces.append(event.data)
+        elif event.name == "trace" and event.data["event"] == "resume":
+            pieces = [piece for piece in pieces if piece["step"] < event.data["step"]]
+    return pieces
+
+
+def _joined(pieces: Iterable[Mapping[str, Any]], kind: str) -> str:
     messages: dict[str, str] = {}
-    for piece in (piece.data for piece in pieces if piece.data["kind"] == kind):
-        messages[piece["message_id"]] = messages.get(piece["message_id"], "") + piece["text"]
+    for piece in pieces:
+        if piece["kind"] == kind:
+            messages[piece["message_id"]] = messages.get(piece["message_id"], "") + piece["text"]
     return "\n\n".join(messages.values())

@@ -113,7 +113,7 @@ class _Reader:
                     id=row["checkpoint_id"],
                     parent=row["parent_checkpoint_id"],
                     step=metadata["step"],
-                    source=metadata["source"],
+                    source=metadata.get("source", "loop"),
                     next=_next(values),
                     run=metadata.get("run_id"),
                     messages=len(here),
@@ -151,6 +151,9 @@ class _Reader:
     def _task(self, path: str, values: Mapping[str, Any]) -> str:
         """`agent`; `tools: call 2` for a task of its own; `input` for what LangGraph applies itself."""
         kind, _, name = path.partition(", ")
+        if kind != _PUSHED and kind.endswith(_PUSHED):
+            # Saved as its run ended: the checkpoint it was sent from is not kept.
+            return "a task of its own"
         if kind != _PUSHED:
             return "input" if name == _INPUT else name
         send = values[_SENDS][int(name.partition(",")[0])]

@@ -119,7 +119,7 @@ def _is_abandoned(directory: Path) -> bool:
     if directory.name.startswith(_DRAFT):
         return not psutil.pid_exists(int(directory.name.removeprefix(_DRAFT).partition("-")[0]))
     owner = _owner(directory)
-    return owner is not None and birth(owner["pid"]) != owner["born"]
+    return owner is not None and birth(owner["pid"]) != owner.get("born")
 
 
 def _end_leftovers(workspace: Workspace) -> None:

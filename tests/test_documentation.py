@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
 import json
 import re
@@ -13,11 +14,13 @@ from typing import Final
 import pytest
 
 from sophos import errors
-from sophos.errors import SophosError
+from sophos.errors import RunFailure, SophosError
 from sophos.failpoints import Point
 from sophos.protections import ROWS
 from sophos.run import RunStatus
 from sophos.settings import Settings
+from sophos.web.app import create_app
+from sophos.web.opened import Runtime
 
 ROOT: Final = Path(__file__).parent.parent
 REFERENCE: Final = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
@@ -91,9 +94,25 @@ def test_every_code_is_documented_with_what_to_do() -> None:
     expected = [
         row(f"`{found.code}`", inspect.cleandoc(found.__doc__ or ""))
         for found in classes
-        if found is not SophosError and not found.__subclasses__()
+        if found not in (SophosError, RunFailure)
     ]
     assert rows_of("Codes") == expected
+
+
+def test_every_route_is_documented_as_it_is() -> None:
+    async def described() -> dict[str, dict[str, dict[str, str]]]:
+        never: asyncio.Future[Runtime] = asyncio.get_running_loop().create_future()
+        paths: dict[str, dict[str, dict[str, str]]] = create_app(
+            Settings(), "boot", never
+        ).openapi()["paths"]
+        return paths
+
+    expected = [
+        row(f"`{method.upper()} {path}`", operation["description"].splitlines()[0])
+        for path, methods in asyncio.run(described()).items()
+        for method, operation in methods.items()
+    ]
+    assert rows_of("Routes") == expected
 
 
 @pytest.mark.parametrize("document", MARKDOWN, ids=lambda path: path.name)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from sophos.protections import Protection, Protections
 from sophos.run import Run, RunKind, RunStatus
-from sophos.storage.checkpoints import Head
+from sophos.storage.checkpoints import Head, UnreadableCheckpoint
 from sophos.storage.record import Record
 from sophos.storage.runs import Runs
 
@@ -55,7 +55,11 @@ async def recover(record: Record, *, protections: Protections, now: str) -> Reco
     for run in await runs.unfinished():
         status = RunStatus.INTERRUPTED
         if protections.on(Protection.RECONCILE):
-            status = _outcome(run, await checkpoints.head(run.conversation_id))
+            try:
+                status = _outcome(run, await checkpoints.head(run.conversation_id))
+            except UnreadableCheckpoint:
+                # One damaged thread must not keep all the others from being served.
+                logger.exception("A thread cannot be read.", extra={"run": run.id})
         await runs.finish(
             run.id, status=status, error_code=None, error_message=None, message_count=None, at=now
         )

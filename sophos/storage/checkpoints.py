@@ -27,10 +27,12 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from sophos.errors import StorageUnavailable
 from sophos.storage.database import connect, storage_edge
 
 _BRANCH: Final = "branch:to:"
 _START: Final = "__start__"
+_VERSION_WIDTH: Final = 8  # digits
 _TASKS: Final = "__pregel_tasks"
 T = TypeVar("T")
 
@@ -48,6 +50,10 @@ class Head:
     source: str
     run: str | None
     next: tuple[str, ...]
+
+
+class UnreadableCheckpoint(StorageUnavailable):
+    """A checkpoint of this conversation is damaged. Restore the database from a copy, or delete it."""
 
 
 class Observer(Protocol):
@@ -102,9 +108,21 @@ class Checkpoints(AsyncSqliteSaver):
         for found in reversed(newest_first):
             yield found, pending_nodes(found)
 
+    def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002
+        """A channel's next version: a number as text, of one width so that text orders it.
+
+        The library's has sixty characters, several times over in each checkpoint, for savers
+        that keep a channel's values by version. This one keeps them by checkpoint.
+        """
+        return f"{int(current or 0) + 1:0{_VERSION_WIDTH}}"
+
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with storage_edge():
-            return await super().aget_tuple(config)
+            try:
+                return await super().aget_tuple(config)
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                # Whatever the library's decoder trips over: the rows are there and make no sense.
+                raise UnreadableCheckpoint from error
 
     async def aput_writes(
         self,
@@ -143,7 +161,8 @@ class Checkpoints(AsyncSqliteSaver):
                 observer.checkpoint_saving(metadata["step"])
             saved = await super(Checkpoints, self).aput(config, checkpoint, metadata, new_versions)
             if observer:
-                observer.checkpoint_saved(metadata["step"], metadata["source"])
+                # One that only carries the writes of a run saved as it ends has no source.
+                observer.checkpoint_saved(metadata["step"], metadata.get("source", "loop"))
             return saved
 
         if self._barrier:

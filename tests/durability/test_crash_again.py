@@ -19,7 +19,6 @@ from victims import kill_at
 
 from lab.model.script import call, say, think
 from sophos.errors import NotFound, RunNotResumable
-from sophos.protections import Protection, Protections
 from sophos.run import RunStatus
 
 CALLS: Any = [think("Both."), call("lab__add", text="one"), call("lab__set", text="two")]
@@ -173,61 +172,3 @@ def test_a_repeated_request_with_the_same_key_finds_the_dead_run(house: House) -
 
     scenario(work())
     assert house.statuses() == ["interrupted"]
-
-
-def test_without_reconciliation_a_finished_run_is_interrupted_with_nothing_left_to_do(
-    house: House,
-) -> None:
-    house.model.script([CALLS, ANSWER])
-    kill_at(house, "graph.finished", text="Do both")
-
-    async def work() -> None:
-        async with house.open(protections=Protections.without(Protection.RECONCILE)) as runtime:
-            assert house.statuses() == ["interrupted"]
-            assert not (await runtime.conversation(conversation_of(house))).resumable
-
-    scenario(work())
-
-
-def test_without_reconciliation_an_accepted_message_is_gone(house: House) -> None:
-    kill_at(house, "run.recorded", text="Do both")
-    house.model.script([[say("What?")]])
-
-    async def work() -> None:
-        async with house.open(protections=Protections.without(Protection.RECONCILE)) as runtime:
-            conversation = conversation_of(house)
-            await outcome(runtime, await send(runtime, "And?", conversation))
-            assert await told(runtime, conversation) == [("user", "And?"), ("assistant", "What?")]
-
-    scenario(work())
-
-
-def test_without_history_repair_the_model_is_sent_a_call_with_no_answer(house: House) -> None:
-    house.model.script([CALLS, [say("Hm.")]])
-    kill_at(house, "step.saved(1)", text="Do both")
-
-    async def work() -> None:
-        off = Protections.without(Protection.HISTORY_REPAIR)
-        async with house.open(protections=off) as runtime:
-            await outcome(runtime, await send(runtime, "And?", conversation_of(house)))
-
-    scenario(work())
-    with pytest.raises(AssertionError):
-        check_history(house.model.requests()[-1]["body"]["messages"])
-
-
-def test_without_the_write_barrier_and_deltas_finished_tools_run_again(house: House) -> None:
-    house.model.script([CALLS, ANSWER])
-    off = Protections.without(Protection.WRITE_BARRIER, Protection.DELTA_CHECKPOINTS)
-    kill_at(house, "step.saving(2)", text="Do both", protections=off)
-    house.model.script([ANSWER])
-
-    async def work() -> None:
-        async with house.open(protections=off) as runtime:
-            conversation = conversation_of(house)
-            assert (await runtime.conversation(conversation)).resumable
-            run = await outcome(runtime, await resume(runtime, conversation))
-            assert run.status is RunStatus.COMPLETED
-
-    scenario(work())
-    assert house.effects[:2] == ["add", "set"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -44,7 +44,12 @@ def after(state: dict[str, Any]) -> Any:
     return [Send("tools", {"calls": [call]}) for call in asked] if asked else END
 
 
-def run(path: Path, kept: type, tools: Callable[[dict[str, Any]], dict[str, Any]]) -> Thread:
+def run(
+    path: Path,
+    kept: type,
+    tools: Callable[[dict[str, Any]], dict[str, Any]],
+    durability: Literal["sync", "exit"] = "sync",
+) -> Thread:
     """Run the real graph library once on a new file, and read what it stored."""
     graph: Any = StateGraph(kept)
     graph.add_node("agent", agent)
@@ -56,7 +61,7 @@ def run(path: Path, kept: type, tools: Callable[[dict[str, Any]], dict[str, Any]
     # What `breaks` raises is what the thread is to show.
     with SqliteSaver.from_conn_string(str(path)) as saver, suppress(ValueError):
         graph.compile(checkpointer=saver).invoke(
-            {"messages": [HumanMessage(id="h", content="hello")]}, config, durability="sync"
+            {"messages": [HumanMessage(id="h", content="hello")]}, config, durability=durability
         )
     names = Names()
     with snapshot(path) as read:
@@ -107,3 +112,11 @@ def test_a_step_that_failed_leaves_pending_writes_and_no_checkpoint(
         ("tools: call 1", "branch:to:agent", "agent is to run"),
         ("tools: call 2", "__error__", "ValueError('boom')"),
     ]
+
+
+@both
+def test_a_thread_that_is_saved_only_as_its_run_ends_is_read(tmp_path: Path, kept: type) -> None:
+    thread = run(tmp_path / "db", kept, works, durability="exit")
+    assert [message.id for message in thread.states[-1]] == ["h", "a1", "first", "second", "a2"]
+    tasks = {write.task for write in thread.writes}
+    assert tasks == ({"input", "agent", "a task of its own"} if kept is DeltaThread else set())

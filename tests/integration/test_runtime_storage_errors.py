@@ -166,3 +166,23 @@ def test_a_locked_file_holds_a_run_up_and_does_not_fail_it(house: House) -> None
             assert (await outcome(runtime, started)).status is RunStatus.COMPLETED
 
     scenario(work())
+
+
+def test_a_damaged_checkpoint_keeps_no_other_conversation_from_being_served(house: House) -> None:
+    async def work() -> None:
+        house.model.script([[say("One.")], [say("Two.")]])
+        async with house.open() as runtime:
+            damaged = await send(runtime, "First")
+            await outcome(runtime, damaged)
+        with closing(sqlite3.connect(house.database, isolation_level=None)) as connection:
+            connection.execute("UPDATE checkpoints SET checkpoint = x'c1'")
+            connection.execute("UPDATE runs SET status = 'running', finished_at = NULL")
+        async with house.open() as runtime:
+            assert (await runtime.run(damaged.run)).status is RunStatus.INTERRUPTED
+            with pytest.raises(StorageUnavailable, match="damaged"):
+                await runtime.conversation(damaged.conversation)
+            whole = await outcome(runtime, await send(runtime, "Second"))
+            assert whole.status is RunStatus.COMPLETED
+            await runtime.delete_conversation(damaged.conversation)
+
+    scenario(work())

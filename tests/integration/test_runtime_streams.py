@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import AsyncIterator
 
 import pytest
 from runtime_parts import House, answer, ending, outcome, scenario, watch
@@ -133,33 +134,45 @@ def test_a_run_of_another_conversation_is_not_found(house: House) -> None:
     scenario(work())
 
 
-async def restless(runtime: Runtime, started: Started, seed: int) -> list[Sent]:
-    """Read a few events, leave, come back with the last id, again and again; all that was seen."""
+async def restless(
+    runtime: Runtime, started: Started, seed: int, all_back: asyncio.Barrier
+) -> list[Sent]:
+    """Come and go, each time with the last id, until LEAVING_ENDS; all that was seen."""
     dice = random.Random(seed)
     seen: list[Sent] = []
-    while not seen or not isinstance(seen[-1].event, End):
-        after = seen[-1].id if seen else None
-        stream = await runtime.subscribe(started.conversation, run=started.run, last_event_id=after)
-        assert stream is not None
-        # Nobody is away when the run ends: what it said can be replayed until then.
-        stays = dice.randrange(1, 60) if len(seen) < LEAVING_ENDS else len(LONG)
-        async for sent in stream:
+    while len(seen) < LEAVING_ENDS:
+        stays = dice.randrange(1, 60)
+        async for sent in await joined(runtime, started, seen):
             seen.append(sent)
             stays -= 1
             if not stays:
                 break
-    return seen
+    # Nobody is away when the run ends: what it said can be replayed until then.
+    stream = await joined(runtime, started, seen)
+    seen.append(await anext(stream))
+    await all_back.wait()
+    return seen + [sent async for sent in stream]
+
+
+async def joined(runtime: Runtime, started: Started, seen: list[Sent]) -> AsyncIterator[Sent]:
+    after = seen[-1].id if seen else None
+    stream = await runtime.subscribe(started.conversation, run=started.run, last_event_id=after)
+    assert stream is not None
+    return stream
 
 
 def test_fifty_viewers_that_come_and_go_see_the_same(house: House) -> None:
     async def work() -> None:
         house.model.script([[say(LONG)]])
-        house.model.hold(LEAVING_ENDS + 60)
+        house.model.hold(LEAVING_ENDS + 80)
         async with house.open() as runtime:
             started = await send(runtime, "Talk")
-            viewers = [asyncio.create_task(restless(runtime, started, n)) for n in range(50)]
             steady = asyncio.create_task(watch(runtime, started.conversation))
-            await asyncio.to_thread(house.model.wait_held)
+            all_back = asyncio.Barrier(51)
+            viewers = [
+                asyncio.create_task(restless(runtime, started, n, all_back)) for n in range(50)
+            ]
+            await all_back.wait()
             house.model.release()
             wanted = await steady
             assert [sent.id for sent in wanted] == [

@@ -1,0 +1,148 @@
+"""One crash: a message is sent, the process is killed at a point, restarted, looked at, resumed.
+
+Everything is done to a bench as an outsider does it. Each crash has a conversation of its own; the
+bench, its model and its files serve one crash after the other.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from lab.bench import Bench
+from lab.client import ApiError, Client, Started
+from lab.crash.scenarios import SCENARIOS, Scenario
+from lab.crash.verdicts import Evidence, judged
+from lab.stream import StreamEvent
+from lab.witness import read_effects, read_received
+from lab.workspace import ROOT
+from sophos.protections import Protection
+
+NOT_PASSED: Final = "not passed"
+"""Stands for the status right after the restart where there was no crash to restart from."""
+NONE_OFF: Final = "none"
+MOST_RESUMES: Final = 5  # as many as the server grants the same work in a row
+LEAVES_AFTER: Final = 10  # events that a restless viewer has seen when it leaves
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One crash to be made. `rule` is the failpoint, without its action."""
+
+    scenario: str
+    off: frozenset[Protection]
+    rule: str
+
+    def row(self, evidence: Evidence) -> dict[str, Any]:
+        """One row of a matrix."""
+        off = ", ".join(sorted(self.off)) or NONE_OFF
+        place = {"scenario": self.scenario, "protection_off": off, "point": self.rule}
+        return place | judged(evidence)
+
+
+@contextmanager
+def open_crashes(root: Path = ROOT) -> Iterator[Crashes]:
+    """A bench to crash on; every process of it is gone afterwards."""
+    # Named, so that a learner's own model is not asked to play a script.
+    with Bench("matrix", model="scripted", tools=("tasks",), root=root) as bench:
+        yield Crashes(bench)
+
+
+class Crashes:
+    """Makes one crash after the other. Between two of them its bench has no server."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._server = bench.sophos
+        self._effects = 0  # rows of the witness's ledgers that belong to earlier crashes
+        self._received = 0
+
+    def make(self, cell: Cell) -> Evidence:
+        """Raises ApiError or NotSeen where Sophos does what no crash explains."""
+        scenario = SCENARIOS[cell.scenario]
+        protect = dict.fromkeys(cell.off, False)
+        key = uuid.uuid4().hex
+        self._bench.model.script(scenario.turns)
+        self._server.start(failpoints=f"{cell.rule}=kill", protect=protect)
+        try:
+            started = self._send(scenario.message, key)
+            if started is not None and self._sees_end(started, restless=scenario.restless):
+                return self._looked_at(scenario, started, time.monotonic(), status=NOT_PASSED)
+            self._server.process.wait()
+            died = time.monotonic()
+            self._server.start(protect=protect)
+            # Whoever got no answer cannot know that the message was accepted, and sends it again.
+            started = started or self._client.start(scenario.message, key=key)
+            (run,) = self._client.runs(started.conversation)
+            return self._looked_at(scenario, started, died, status=run["status"])
+        finally:
+            self._server.kill()
+
+    @property
+    def _client(self) -> Client:
+        return self._bench.client
+
+    def _send(self, message: str, key: str) -> Started | None:
+        """None if the server dies before it can answer."""
+        with suppress(ApiError):
+            return self._client.start(message, key=key)
+        return None
+
+    def _sees_end(self, started: Started, *, restless: bool) -> bool:
+        """Watch the run as a viewer does. False if the server dies first."""
+        try:
+            with self._client.stream(started.conversation, run=started.run) as stream:
+                if restless:
+                    self._watch(islice(stream, LEAVES_AFTER))
+                    stream.reconnect()
+                self._watch(stream)
+                return stream.outcome is not None
+        except ApiError:
+            return False
+
+    def _watch(self, events: Iterable[StreamEvent]) -> None:
+        for _ in events:
+            # A process takes the list of its children with it when it is killed.
+            self._server.process.watch()
+
+    def _looked_at(
+        self, scenario: Scenario, started: Started, died: float, *, status: str
+    ) -> Evidence:
+        """Look, then resume until nothing is left, then look again."""
+        client, conversation = self._client, started.conversation
+        view = client.read(conversation)
+        first, recovered = view, time.monotonic()
+        resumes = 0
+        while view["resumable"] and resumes < MOST_RESUMES:
+            done = sum(message["role"] == "assistant" for message in view["messages"])
+            self._bench.model.script(scenario.turns[done:])
+            run = client.resume(conversation).run
+            with client.stream(conversation, run=run) as stream:
+                for _ in islice(stream, 1):
+                    recovered = time.monotonic() if resumes == 0 else recovered
+                self._watch(stream)
+            resumes += 1
+            view = client.read(conversation)
+        runs = client.runs(conversation)
+        tracker = self._bench.workspace.tasks
+        effects, received = read_effects(tracker), read_received(tracker)
+        evidence = Evidence(
+            sent=(scenario.message,),
+            status=status,
+            resumable=first["resumable"],
+            messages=view["messages"],
+            shown=[event for run in runs for event in client.shown(run["id"])],
+            received=received[self._received :],
+            effects=effects[self._effects :],
+            resumes=resumes,
+            outcome=runs[-1]["status"],
+            seconds=recovered - died,
+        )
+        self._effects, self._received = len(effects), len(received)
+        return evidence

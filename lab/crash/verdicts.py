@@ -1,0 +1,102 @@
+"""What one crash did, judged from what it left: the record, the viewer's copy, the witness's rows.
+
+Pure functions over plain values, so that each can be fed a planted wrong state.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lab.stream import StreamEvent, told
+from lab.witness import Effect, ReceivedCall
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What is left of one crash once nothing is left to resume.
+
+    `status` and `resumable` are from right after the restart; all else is from the end. `shown` is
+    what one viewer of all runs was shown, in the order of the runs. `seconds` are from the death
+    to the first that was shown of a resumed run, or to the record where there is none.
+    """
+
+    sent: Sequence[str]
+    status: str
+    resumable: bool
+    messages: Messages
+    shown: Sequence[StreamEvent]
+    received: Sequence[ReceivedCall]
+    effects: Sequence[Effect]
+    resumes: int
+    outcome: str
+    seconds: float
+
+
+def judged(evidence: Evidence) -> dict[str, Any]:
+    """The columns of a matrix for one crash, those that differ from run to run included."""
+    return {
+        "status": evidence.status,
+        "resumable": evidence.resumable,
+        "messages_lost": messages_lost(evidence.sent, evidence.messages),
+        "messages_doubled": messages_doubled(evidence.sent, evidence.messages),
+        "tools_repeated": tools_repeated(evidence.received),
+        "effects_per_call": effects_per_call(evidence.effects),
+        "told_twice": told_twice(evidence.shown, evidence.messages),
+        "resumes": evidence.resumes,
+        "outcome": evidence.outcome,
+        "seconds": round(evidence.seconds, 2),
+    }
+
+
+def messages_lost(sent: Sequence[str], messages: Messages) -> int:
+    """How many accepted messages the record does not have."""
+    return (Counter(sent) - _from_user(messages)).total()
+
+
+def messages_doubled(sent: Sequence[str], messages: Messages) -> int:
+    """How many user messages the record has beyond those that were accepted."""
+    return (_from_user(messages) - Counter(sent)).total()
+
+
+def tools_repeated(received: Iterable[ReceivedCall]) -> int:
+    """How many calls reached their server again after they had reached it once."""
+    times = Counter((call.tool, call.title) for call in received)
+    return times.total() - len(times)
+
+
+def effects_per_call(effects: Iterable[Effect]) -> int:
+    """The most effects that any one call had; 0 if none had any."""
+    return max(Counter((effect.tool, effect.title) for effect in effects).values(), default=0)
+
+
+def told_twice(shown: Iterable[StreamEvent], messages: Messages) -> int:
+    """How many messages on a viewer's screen the record has not, or has with less text.
+
+    What a resumed run superseded is no longer on the screen and does not count.
+    """
+    record = {
+        (message["id"], kind): message.get(name) or ""
+        for message in messages
+        for kind, name in (("answer", "content"), ("reasoning", "reasoning"))
+    }
+    screen: dict[tuple[str, str], str] = {}
+    for piece in told(shown):
+        place = piece["message_id"], piece["kind"]
+        screen[place] = screen.get(place, "") + piece["text"]
+    # It may show less than the record: what was on its way when the connection was lost.
+    return len(
+        {
+            message
+            for (message, kind), text in screen.items()
+            if not record.get((message, kind), "").startswith(text)
+        }
+    )
+
+
+def _from_user(messages: Messages) -> Counter[str]:
+    return Counter(message["content"] for message in messages if message["role"] == "user")

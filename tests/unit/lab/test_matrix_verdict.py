@@ -1,0 +1,175 @@
+"""Each column of the matrix reacts to a planted wrong state, and to nothing else."""
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from lab.crash.cell import Cell
+from lab.crash.scenarios import SCENARIOS
+from lab.crash.verdicts import Evidence, judged
+from lab.crash.windows import choose, windows
+from lab.matrix import COLUMNS, RAW_COLUMNS, broken, cells, every_protection, main
+from lab.stream import StreamEvent
+from lab.witness import Effect, ReceivedCall
+from sophos.failpoints import Point, parse_failpoints
+from sophos.protections import Protection
+
+THREE = SCENARIOS["three tools"]
+
+
+def token(message: str, text: str, step: int = 1, kind: str = "answer") -> StreamEvent:
+    data = {"text": text, "kind": kind, "step": step, "message_id": message}
+    return StreamEvent(name="token", data=data, id=None)
+
+
+def resume(step: int) -> StreamEvent:
+    return StreamEvent(name="trace", data={"event": "resume", "step": step}, id=None)
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"id": text, "role": "user", "content": text}
+
+
+def effect(title: str, key: str | None = None) -> Effect:
+    return Effect(n=1, tool="create_task", title=title, key=key)
+
+
+def received(title: str) -> ReceivedCall:
+    return ReceivedCall(n=1, tool="create_task", title=title)
+
+
+ANSWER = {"id": "a/1", "role": "assistant", "content": "All done.", "reasoning": "Hm."}
+WELL = Evidence(
+    sent=("Do it",),
+    status="interrupted",
+    resumable=True,
+    messages=[user("Do it"), ANSWER],
+    shown=[token("a/1", "Hm.", kind="reasoning"), token("a/1", "All "), token("a/1", "done.")],
+    received=[received("one"), received("two")],
+    effects=[effect("one"), effect("two")],
+    resumes=1,
+    outcome="completed",
+    seconds=1.5,
+)
+GOOD = judged(WELL)
+LOST_TAIL = [token("a/1", "All ")]
+SUPERSEDED = [token("z/1", "All"), resume(1), *WELL.shown]
+NOT_SUPERSEDED = [token("z/1", "All"), *WELL.shown]
+OTHER_STEP = [token("z/1", "All"), resume(2), *WELL.shown]
+
+
+def test_a_crash_that_did_no_harm_is_judged_so() -> None:
+    harm = ("messages_lost", "messages_doubled", "tools_repeated", "told_twice")
+    assert [GOOD[column] for column in harm] == [0, 0, 0, 0]
+    assert (GOOD["effects_per_call"], GOOD["seconds"]) == (1, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("planted", "columns"),
+    [
+        ({"status": "running"}, {"status": "running"}),
+        ({"resumable": False}, {"resumable": False}),
+        ({"messages": [ANSWER]}, {"messages_lost": 1}),
+        ({"messages": [user("Do i"), ANSWER]}, {"messages_lost": 1, "messages_doubled": 1}),
+        ({"messages": [user("Do it"), user("Do it"), ANSWER]}, {"messages_doubled": 1}),
+        ({"received": [received("one")] * 3}, {"tools_repeated": 2}),
+        ({"effects": [effect("two"), effect("one"), effect("two")]}, {"effects_per_call": 2}),
+        ({"effects": [effect("one", "k"), effect("one", "l")]}, {"effects_per_call": 2}),
+        ({"effects": []}, {"effects_per_call": 0}),
+        ({"shown": LOST_TAIL}, {}),
+        ({"shown": SUPERSEDED}, {}),
+        ({"shown": NOT_SUPERSEDED}, {"told_twice": 1}),
+        ({"shown": OTHER_STEP}, {"told_twice": 1}),
+        ({"shown": [*WELL.shown, token("a/1", "done.")]}, {"told_twice": 1}),
+        ({"shown": [token("a/1", "Hm.Hm.", kind="reasoning")]}, {"told_twice": 1}),
+        ({"resumes": 2}, {"resumes": 2}),
+        ({"outcome": "failed"}, {"outcome": "failed"}),
+    ],
+)
+def test_a_planted_state_shows_in_its_columns_alone(
+    planted: dict[str, Any], columns: dict[str, Any]
+) -> None:
+    assert judged(replace(WELL, **planted)) == GOOD | columns
+
+
+def test_a_row_has_every_column_and_no_other() -> None:
+    cell = Cell(scenario="three tools", off=frozenset(), rule="run.recorded")
+    assert list(cell.row(WELL)) == [*COLUMNS, *RAW_COLUMNS]
+
+
+@pytest.mark.parametrize("column", ["messages_lost", "messages_doubled", "told_twice"])
+def test_a_promise_is_broken_only_while_every_protection_is_on(column: str) -> None:
+    cell = Cell(scenario="three tools", off=frozenset(), rule="run.recorded")
+    off = Cell(scenario="three tools", off=frozenset({Protection.RECONCILE}), rule="run.recorded")
+    good = cell.row(WELL)
+    frame = pd.DataFrame([good, good | {column: 1}, off.row(WELL) | {column: 1}])
+    assert list(broken(frame).index) == [1]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda scenario: scenario.name)
+def test_every_window_is_a_rule_and_a_point_without_calls_has_none(scenario: Any) -> None:
+    for point in Point:
+        found = windows(scenario, point)
+        assert bool(found) == (scenario.calls > 0 or not point.startswith("tool."))
+        for rule in found:
+            (parsed,) = parse_failpoints(f"{rule}=kill")
+            assert parsed.point is point
+
+
+def test_three_tools_have_the_windows_that_come_out_the_same_twice() -> None:
+    assert windows(THREE, Point.TOOL_CALLING) == tuple(f"tool.calling#{n}" for n in (1, 2, 3))
+    assert windows(THREE, Point.TOOL_RETURNED) == ("tool.returned#1",)
+    assert windows(THREE, Point.TOOL_RECORDED) == ("tool.recorded#3",)
+    assert windows(THREE, Point.STEP_SAVED)[-1] == "step.saved(3)"
+    assert windows(THREE, Point.AGENT_ASKING) == ("agent.asking#1", "agent.asking#2")
+
+
+def test_the_seed_chooses_and_nothing_else_does() -> None:
+    def rules(seed: int, points: Any = None) -> dict[str, str]:
+        made = cells(points, [()], "three tools", seed=seed)
+        return {parse_failpoints(f"{cell.rule}=kill")[0].point: cell.rule for cell in made}
+
+    assert rules(1) == rules(1)
+    assert {**rules(1), **rules(1, ["step.saved"])} == rules(1)
+    chosen = {choose(THREE, Point.STEP_SAVING, seed) for seed in range(50)}
+    assert chosen == set(windows(THREE, Point.STEP_SAVING))
+
+
+def test_rows_come_by_scenario_then_protection_then_point() -> None:
+    made = cells(
+        ["run.recorded", "tool.returned#2"],
+        [(), "CALL_TASKS", ["WRITE_BARRIER", "DELTA_CHECKPOINTS"]],
+        ["one tool", "plain answer"],
+        seed=0,
+    )
+    assert len(made) == 12
+    assert [cell.rule for cell in made[:2]] == ["run.recorded", "tool.returned#2"]
+    assert made[2].off == {Protection.CALL_TASKS}
+    assert made[4].off == {Protection.WRITE_BARRIER, Protection.DELTA_CHECKPOINTS}
+    assert made[6].scenario == "plain answer"
+
+
+def test_every_protection_is_switched_off_once() -> None:
+    first, *others = every_protection()
+    assert first == ()
+    assert [names[0] for names in others] == list(Protection)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--point", "tool.retuned"], "tool.retuned"),
+        (["--point", "tool.returned#0"], "tool.returned#0"),
+        (["--protection", "CALL_TASK"], "CALL_TASK"),
+        (["--scenario", "four tools"], "four tools"),
+    ],
+)
+def test_what_there_is_not_is_refused_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], named: str
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert named in capsys.readouterr().err
