@@ -24,7 +24,9 @@ from sophos.web.opened import Runtime
 
 ROOT: Final = Path(__file__).parent.parent
 REFERENCE: Final = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
-MARKDOWN: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+MARKDOWN: Final = sorted(
+    path for place in ("*.md", "docs/**/*.md", "lessons/*.md") for path in ROOT.glob(place)
+)
 
 
 def sentence_below(enum: type, member: str) -> str:
