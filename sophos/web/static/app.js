@@ -139,8 +139,11 @@ function show(view, newest, mine) {
 
 function outcomeText(newest) {
   if (newest?.status === "failed" && newest.error) return `${newest.error.code}: ${newest.error.message}`;
-  if (newest?.status === "interrupted" && resumable) {
-    return "The run was interrupted before it was done. Resume to go on after the last recorded step.";
+  if (["interrupted", "cancelled"].includes(newest?.status) && resumable) {
+    return (
+      `The run was ${newest.status} with work left. Resume goes on after the last step on record; ` +
+      "what was only streamed is not kept."
+    );
   }
   if (newest?.status === "waiting") return "This run waits for a decision on a tool call.";
   return "";
