@@ -34,6 +34,10 @@ _BRANCH: Final = "branch:to:"
 _START: Final = "__start__"
 _VERSION_WIDTH: Final = 8  # digits
 _TASKS: Final = "__pregel_tasks"
+_DAMAGED: Final = (
+    "The record of this conversation is damaged and cannot be read."
+    " Restore DATABASE_PATH from a copy, or delete the conversation."
+)
 T = TypeVar("T")
 
 
@@ -50,10 +54,6 @@ class Head:
     source: str
     run: str | None
     next: tuple[str, ...]
-
-
-class UnreadableCheckpoint(StorageUnavailable):
-    """A checkpoint of this conversation is damaged. Restore the database from a copy, or delete it."""
 
 
 class Observer(Protocol):
@@ -104,7 +104,8 @@ class Checkpoints(AsyncSqliteSaver):
         Read on a connection of its own: the saver's lock is never held, so no run waits.
         """
         async with open_checkpoints(self._path, barrier=False) as reader:
-            newest_first = [found async for found in reader.alist(_config(thread))]
+            with storage_edge(), _reading():
+                newest_first = [found async for found in reader.alist(_config(thread))]
         for found in reversed(newest_first):
             yield found, pending_nodes(found)
 
@@ -117,12 +118,8 @@ class Checkpoints(AsyncSqliteSaver):
         return f"{int(current or 0) + 1:0{_VERSION_WIDTH}}"
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with storage_edge():
-            try:
-                return await super().aget_tuple(config)
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                # Whatever the library's decoder trips over: the rows are there and make no sense.
-                raise UnreadableCheckpoint from error
+        with storage_edge(), _reading():
+            return await super().aget_tuple(config)
 
     async def aput_writes(
         self,
@@ -202,6 +199,15 @@ class Checkpoints(AsyncSqliteSaver):
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait([done])
             raise
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Turn what the library raises over bytes that are no checkpoint into StorageUnavailable."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, NotImplementedError) as error:
+        raise StorageUnavailable(_DAMAGED) from error
 
 
 def pending_nodes(found: CheckpointTuple) -> tuple[str, ...]:
