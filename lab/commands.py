@@ -51,6 +51,12 @@ COMMANDS: Final = (
         needs_packages=True,
     ),
     Command(
+        name="measure",
+        meaning="say how fast it is here, as tables",
+        module="lab.measure",
+        needs_packages=True,
+    ),
+    Command(
         name="setup",
         meaning="install what the lock files name, and stop there",
         module="lab.installer",

@@ -46,11 +46,14 @@ def examine(
     """One finding after the other; some take a second."""
     yield python(environment)
     yield uv(environment)
-    for part in environment.parts:
-        yield in_step(part)
-    yield node(environment)
-    yield fetch_server(environment, environ)
-    yield memory_server(environment, environ)
+    if not environment.venv.exists():
+        yield missing("Set-up", "nothing is installed here yet", "python3 -m lab")
+    else:
+        for part in environment.parts:
+            yield in_step(part)
+        yield node(environment)
+        yield fetch_server(environment, environ)
+        yield memory_server(environment, environ)
     yield port(environ)
     yield disk(environment)
     yield database(environment.root / (environ.get("DATABASE_PATH") or "data/db/sophos.db"))
@@ -91,7 +94,8 @@ def node(environment: Environment) -> Finding:
     found = probe_node(environment.node)
     if found is None:
         oldest = ".".join(map(str, OLDEST_NODE))
-        remedy = f"rm {environment.node}, then {SETUP}"
+        there = environment.node.is_symlink() or environment.node.exists()
+        remedy = f"rm {environment.node}, then {SETUP}" if there else SETUP
         return missing(
             "Node runs", f"{environment.node} is not a Node of {oldest} or newer", remedy
         )

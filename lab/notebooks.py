@@ -42,7 +42,9 @@ def main() -> int:
     server = LabApp.initialize_server(argv=_flags(options.folder, options.port))
     threading.Thread(target=_watch_owner, args=(server,), daemon=True).start()
     # Called by the loop, so it is serving by then.
-    server.io_loop.add_callback(partial(_announce, server, options.ready_file))
+    server.io_loop.add_callback(
+        partial(_announce, server, options.ready_file, _first(options.folder))
+    )
     server.start()
     return 0
 
@@ -59,7 +61,8 @@ def _flags(folder: Path, port: int) -> list[str]:
         "ServerApp.ip": HOST,
         "ServerApp.port": port,
         "ServerApp.port_retries": OTHER_PORTS,
-        "ServerApp.root_dir": folder,
+        # The project's folder: lessons point at its modules, tests and documents.
+        "ServerApp.root_dir": folder.parent,
         "ServerApp.open_browser": False,
         "ServerApp.use_redirect_file": False,
         "ServerApp.no_browser_open_file": True,
@@ -73,8 +76,15 @@ def _flags(folder: Path, port: int) -> list[str]:
     return [f"--{name}={value}" for name, value in flags.items()]
 
 
-def _announce(server: Any, ready_file: Path) -> None:
-    url = f"http://{HOST}:{server.port}/lab?token={server.identity_provider.token}"
+def _first(folder: Path) -> str:
+    """The lesson to open, below the project's folder; empty if there is none."""
+    notebooks = sorted(folder.glob("*.ipynb"))
+    return f"{folder.name}/{notebooks[0].name}" if notebooks else ""
+
+
+def _announce(server: Any, ready_file: Path, first: str) -> None:
+    page = f"lab/tree/{first}" if first else "lab"
+    url = f"http://{HOST}:{server.port}/{page}?token={server.identity_provider.token}"
     draft = ready_file.with_name(f"{ready_file.name}.{os.getpid()}")
     draft.touch(mode=0o600)  # the token is for this user alone
     draft.write_text(json.dumps({"pid": os.getpid(), "port": server.port, "url": url}))

@@ -68,7 +68,7 @@ def observed(name: str, seen: Any, *, answers: Answers | None = None) -> Display
         f'<td style="text-align:left;padding:.1em 0;white-space:pre-wrap">{escape(value)}</td></tr>'
         for name, value in rows
     )
-    html = f"<table><caption style='text-align:left;white-space:nowrap'>{escape(title)}</caption>{cells}</table>"
+    html = f"<table><caption style='text-align:left;white-space:normal'>{escape(title)}</caption>{cells}</table>"
     return Display(text=lines(title, *(f"  {name:<9} {value}" for name, value in rows)), html=html)
 
 

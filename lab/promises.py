@@ -66,6 +66,23 @@ def messages_kept(sent: Sequence[str], messages: Messages | None) -> Verdict:
     )
 
 
+def answered(messages: Messages | None) -> Verdict:
+    """The record ends with an answer: a text by the assistant that asks for no tool.
+
+    `messages` is as for `messages_kept`.
+    """
+    number, last = len(messages or []), messages[-1] if messages else None
+    faults = []
+    if last and (last["role"] != "assistant" or last.get("tool_calls") or not last["content"]):
+        faults.append(f"message {number} ({last['role']}) is the last one, and no answer")
+    return check(
+        "the conversation has its answer",
+        faults=faults,
+        seen=f"message {number} is the answer",
+        missing=[] if last else ["a message on record"],
+    )
+
+
 def effects_once(
     effects: pd.DataFrame, by: str | Sequence[str], expected: Collection[str] | None = None
 ) -> Verdict:

@@ -102,7 +102,7 @@ def _wishes(options: argparse.Namespace, environ: Mapping[str, str]) -> Wishes:
         finding = model(environ, needed=True)
         if finding.remedy:
             # Not refused: it may come up while the lab runs.
-            print(f"Note: {finding.subject} {finding.seen}. Then: {finding.remedy}.\n")
+            print(f"Note: {finding.subject} {finding.seen}. To mend it: {finding.remedy}.\n")
     return Wishes(
         ollama=ollama,
         port=_port(options.port, environ),

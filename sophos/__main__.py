@@ -64,6 +64,12 @@ def main(argv: Sequence[str] | None = None, *, opening: Opening = open_later) ->
     except SophosError as error:
         sys.stderr.write(f"sophos: {error.message}\n")
         return REFUSED
+    except ModuleNotFoundError as error:
+        sys.stderr.write(
+            f"sophos: {error.name} is not installed for {sys.executable}."
+            " Set up with `python3 -m lab setup`, then run `.venv/bin/python -m sophos`.\n"
+        )
+        return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0

@@ -9,7 +9,7 @@ each call  tools    every call has ended
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -29,9 +29,6 @@ from sophos.protections import Protection
 
 _RUN_METADATA: Final = "run_id"
 
-
-Finish = Literal["finished", "drained"]
-"""How a drive ended: nothing is left, or it stopped at a step boundary as it was asked to."""
 
 Owed = tuple[str, str]
 """A message that was accepted and has not reached its thread: the run that brought it, its text."""
@@ -84,9 +81,10 @@ class Agent:
         owed: Sequence[Owed],
         narrator: Narrator,
         control: RunControl,
-    ) -> Finish:
+    ) -> int | None:
         """Move the thread on until nothing is left: by what it is owed, else by its pending step.
 
+        The thread's message count at its end; None if it stopped at a step boundary, as asked to.
         Raises RecursionLimit, and what the nodes raise.
         """
         config = {
@@ -95,24 +93,25 @@ class Agent:
             "recursion_limit": self._recursion_limit,
         }
         given = {"messages": await self._input(thread, run, owed)} if owed else None
+        messages = 0
         try:
-            async for _ in self._graph.astream(
+            async for state in self._graph.astream(
                 given,
                 config,
                 context=RunContext(run=run, thread=thread, narrator=narrator),
-                stream_mode="custom",
+                stream_mode="values",
                 durability=self._durability,
                 control=control,
             ):
-                pass
+                messages = len(state.get("messages", ()))
         except GraphDrained:
-            return "drained"
+            return None
         except GraphRecursionError as error:
             raise RecursionLimit(
                 f"The run used its {self._recursion_limit} steps."
                 " Resume to grant it as many again, or raise AGENT_RECURSION_LIMIT."
             ) from error
-        return "finished"
+        return messages
 
     async def messages(self, thread: str) -> list[Message]:
         """The record of a thread: finished work of a pending step included."""
@@ -149,7 +148,9 @@ class Agent:
         if found is not None:
             given += _unapplied_input(found)
             given += merged([], _pending_messages(found))
-            if self._protections.on(Protection.HISTORY_REPAIR):
+            # A thread with nothing pending has nothing abandoned, and need not be read for it.
+            pending = found.checkpoint["channel_values"].keys() - {"messages"}
+            if pending and self._protections.on(Protection.HISTORY_REPAIR):
                 given += abandoned(await self._applied(thread), run=run)
         given += [
             HumanMessage(id=bringer, content=text, additional_kwargs={"run": bringer})

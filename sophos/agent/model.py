@@ -23,6 +23,7 @@ from sophos.tool import Tool
 
 CONNECT_TIMEOUT: Final = 10.0  # seconds
 PROBE_TIMEOUT: Final = 2.0  # seconds
+DEEPEST: Final = 100  # levels of nesting in a tool call's arguments
 
 OnPiece = Callable[[str, Literal["answer", "reasoning"]], None]
 
@@ -100,11 +101,17 @@ class Model:
         with model_errors(self._options.host, begun=lambda: gathered.begun):
             await self._gather(messages, tools, gathered, on_piece)
         self._require_whole(gathered)
-        reasoning = "".join(gathered.reasoning)
+        reasoning = _whole("".join(gathered.reasoning))
+        calls = [verbatim(call) for call in gathered.tool_calls]
+        if not all(_keepable(call["name"]) and _keepable(call["args"]) for call in calls):
+            raise ModelFailed(
+                "The model's tool call holds half a character, a number beyond 64 bits or too deep"
+                " a nesting, which cannot be kept. Resume to ask again."
+            )
         return AIMessage(
             id=message_id,
-            content="".join(gathered.answer),
-            tool_calls=[verbatim(call) for call in gathered.tool_calls],
+            content=_whole("".join(gathered.answer)),
+            tool_calls=calls,
             additional_kwargs={
                 "run": run,
                 **({"reasoning_content": reasoning} if reasoning else {}),
@@ -178,6 +185,21 @@ class Model:
                 )
         if not gathered.tool_calls and not "".join(gathered.answer).strip():
             raise ModelFailed("The model's answer was empty. Resume to ask again.")
+
+
+def _whole(text: str) -> str:
+    """The text with halves of a surrogate pair joined, and one without its other half replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _keepable(value: Any, depth: int = 0) -> bool:
+    """Whether JSON can carry a value and the record can keep it."""
+    if isinstance(value, str):
+        return _whole(value) == value
+    if isinstance(value, dict | list):
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        return depth < DEEPEST and all(_keepable(part, depth + 1) for part in parts)
+    return not isinstance(value, int) or -(2**63) <= value < 2**64
 
 
 def _take(chunk: AIMessageChunk, gathered: _Reply, on_piece: OnPiece) -> None:

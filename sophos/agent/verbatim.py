@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
+from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import BaseMessage
 from langchain_ollama import ChatOllama
 
@@ -21,7 +22,7 @@ class VerbatimChat(ChatOllama):
     async def _acreate_chat_stream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncIterator[Mapping[str, Any] | str]:
-        async for part in super()._acreate_chat_stream(messages, stop, **kwargs):
+        async for part in _readable(super()._acreate_chat_stream(messages, stop, **kwargs)):
             if not isinstance(part, str):
                 for call in part["message"].get("tool_calls") or ():
                     arguments = call["function"]["arguments"]
@@ -34,6 +35,17 @@ class VerbatimChat(ChatOllama):
     async def close(self) -> None:
         """Close the connections to the model server."""
         await self._async_client.close()  # type: ignore[no-untyped-call]
+
+
+async def _readable(
+    parts: AsyncIterator[Mapping[str, Any] | str],
+) -> AsyncIterator[Mapping[str, Any] | str]:
+    """The parts; what the library trips over, such as a line of JSON that is no object, as no reply."""
+    try:
+        async for part in parts:
+            yield part
+    except (AttributeError, RecursionError) as error:
+        raise OutputParserException("not a part of a reply") from error
 
 
 def verbatim(call: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     # Importing LangGraph takes a second; the port answers before that (runtime/lifecycle.py).
     from langgraph.runtime import RunControl
 
-    from sophos.agent.graph import Agent, Finish
+    from sophos.agent.graph import Agent
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class ActiveRun:
 
     run: Run
     log: EventLog
-    driving: asyncio.Task[Finish] | None = None
+    driving: asyncio.Task[int | None] | None = None
     control: RunControl | None = None
     stop_requested: bool = False
     cancel_requested: bool = False
@@ -64,6 +64,8 @@ class Outcome:
 
     status: RunStatus
     error: SophosError | None = None
+    message_count: int | None = None
+    """Of the thread, where the drive that ended told it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,18 +107,21 @@ class Executor:
 
     async def record(self, run: Run, outcome: Outcome) -> Run:
         """Put the outcome on record with the thread's message count; the row as it then is."""
+        messages = outcome.message_count
+        if messages is None:
+            messages = await self._message_count(run.conversation_id)
         recorded = await self.runs.finish(
             run.id,
             status=outcome.status,
             error_code=outcome.error.code if outcome.error else None,
             error_message=outcome.error.message if outcome.error else None,
-            message_count=await self._message_count(run.conversation_id),
+            message_count=messages,
             at=self.now(),
         )
         # Another process may have ended it, where one file is let have two owners.
         return recorded or await self.runs.get(run.id) or run
 
-    async def _drive(self, active: ActiveRun) -> Finish:
+    async def _drive(self, active: ActiveRun) -> int | None:
         run = active.run
         if self.failpoints.armed:
             self.failpoints.hit(Point.RUN_RECORDED)
@@ -136,7 +141,7 @@ class Executor:
             active.control.request_drain()
         try:
             with self.checkpoints.observed(run.conversation_id, narrator):
-                finish = await agent.drive(
+                messages = await agent.drive(
                     thread=run.conversation_id,
                     run=run.id,
                     owed=[(owing.id, owing.input or "") for owing in owed],
@@ -149,9 +154,9 @@ class Executor:
             raise
         if self.failpoints.armed:
             self.failpoints.hit(Point.GRAPH_FINISHED)
-        return finish
+        return messages
 
-    def _outcome(self, active: ActiveRun, driving: asyncio.Task[Finish]) -> Outcome:
+    def _outcome(self, active: ActiveRun, driving: asyncio.Task[int | None]) -> Outcome:
         if driving.cancelled():
             if active.cancel_requested:
                 return Outcome(status=RunStatus.CANCELLED)
@@ -163,8 +168,9 @@ class Executor:
             return Outcome(status=RunStatus.INTERRUPTED)
         error = driving.exception()
         if error is None:
-            drained = driving.result() == "drained"
-            return Outcome(status=RunStatus.INTERRUPTED if drained else RunStatus.COMPLETED)
+            messages = driving.result()
+            status = RunStatus.INTERRUPTED if messages is None else RunStatus.COMPLETED
+            return Outcome(status=status, message_count=messages)
         if isinstance(error, SophosError):
             return Outcome(status=RunStatus.FAILED, error=error)
         # The edge of a run: whatever was not foreseen ends this run and no other.

@@ -17,9 +17,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sophos.errors import StorageUnavailable
 from sophos.protections import Protection, Protections
 from sophos.run import Run, RunKind, RunStatus
-from sophos.storage.checkpoints import Head
+from sophos.storage.checkpoints import Checkpoints, Head
 from sophos.storage.record import Record
 from sophos.storage.runs import Runs
 
@@ -55,7 +56,7 @@ async def recover(record: Record, *, protections: Protections, now: str) -> Reco
     for run in await runs.unfinished():
         status = RunStatus.INTERRUPTED
         if protections.on(Protection.RECONCILE):
-            status = _outcome(run, await checkpoints.head(run.conversation_id))
+            status = await _reconciled(run, checkpoints)
         await runs.finish(
             run.id, status=status, error_code=None, error_message=None, message_count=None, at=now
         )
@@ -70,6 +71,15 @@ async def recover(record: Record, *, protections: Protections, now: str) -> Reco
     )
     logger.info("Recovery is done.", extra={"outcome": recovered.sentence()})
     return recovered
+
+
+async def _reconciled(run: Run, checkpoints: Checkpoints) -> RunStatus:
+    try:
+        return _outcome(run, await checkpoints.head(run.conversation_id))
+    except StorageUnavailable:
+        # One thread that cannot be read keeps nobody from the others: whoever opens it is told.
+        logger.exception("A thread could not be read.", extra={"run": run.id})
+        return _outcome(run, None)
 
 
 def _outcome(run: Run, head: Head | None) -> RunStatus:

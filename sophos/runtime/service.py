@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from sophos.conversation import Checkpoint, Conversation, title_of
-from sophos.errors import NotFound, RunNotActive, RunNotResumable
+from sophos.errors import (
+    NotFound,
+    RunNotActive,
+    RunNotResumable,
+    RunWaiting,
+    SessionInProgress,
+)
 from sophos.events import Sent
 from sophos.run import ACTIVE, Run, RunKind, RunStatus
 from sophos.runtime.answers import ConversationView, Page, Readiness, Started
@@ -48,15 +54,19 @@ class Runtime:
     async def start_resume(self, *, conversation: str, key: str | None) -> Started:
         """As `start_message`, and RunNotResumable."""
         body = json.dumps({"resume": True, "conversation": conversation})
-        if (repeated := await self.record.runs.repeated(key, body)) is not None:
-            return Started(conversation=repeated.conversation_id, run=repeated.id)
         await self._existing(conversation)
         await self.registry.settle(conversation)
         newest = await self.record.runs.latest(conversation)
-        # An active run is refused by the claim, with its own code.
-        if newest is None or (
-            newest.status not in ACTIVE and not await self._work_left(conversation)
-        ):
+        busy = newest is not None and newest.status in ACTIVE
+        left = newest is not None and not busy and await self._work_left(conversation)
+        # After the look and not before: what is in the way may be the first one with the same key.
+        if (repeated := await self.record.runs.repeated(key, body)) is not None:
+            return Started(conversation=repeated.conversation_id, run=repeated.id)
+        # Refused here and not by the claim: the run may end before that, and leave nothing to do.
+        if newest is not None and busy:
+            refusal = RunWaiting if newest.status is RunStatus.WAITING else SessionInProgress
+            raise refusal(conversation=conversation, run=newest.id)
+        if newest is None or not left:
             raise RunNotResumable(conversation=conversation)
         run = self._new_run(conversation, kind=RunKind.RESUME, key=key, resumes=newest)
         claim = await self.registry.start(run=run, title=None, body=body)

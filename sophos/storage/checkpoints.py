@@ -27,11 +27,17 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from sophos.errors import StorageUnavailable
 from sophos.storage.database import connect, storage_edge
 
 _BRANCH: Final = "branch:to:"
 _START: Final = "__start__"
+_VERSION_WIDTH: Final = 8  # digits
 _TASKS: Final = "__pregel_tasks"
+_DAMAGED: Final = (
+    "The record of this conversation is damaged and cannot be read."
+    " Restore DATABASE_PATH from a copy, or delete the conversation."
+)
 T = TypeVar("T")
 
 
@@ -98,12 +104,21 @@ class Checkpoints(AsyncSqliteSaver):
         Read on a connection of its own: the saver's lock is never held, so no run waits.
         """
         async with open_checkpoints(self._path, barrier=False) as reader:
-            newest_first = [found async for found in reader.alist(_config(thread))]
+            with storage_edge(), _reading():
+                newest_first = [found async for found in reader.alist(_config(thread))]
         for found in reversed(newest_first):
             yield found, pending_nodes(found)
 
+    def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002
+        """A channel's next version: a number as text, of one width so that text orders it.
+
+        The library's has sixty characters, several times over in each checkpoint, for savers
+        that keep a channel's values by version. This one keeps them by checkpoint.
+        """
+        return f"{int(current or 0) + 1:0{_VERSION_WIDTH}}"
+
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with storage_edge():
+        with storage_edge(), _reading():
             return await super().aget_tuple(config)
 
     async def aput_writes(
@@ -184,6 +199,15 @@ class Checkpoints(AsyncSqliteSaver):
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait([done])
             raise
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Turn what the library raises over bytes that are no checkpoint into StorageUnavailable."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, NotImplementedError) as error:
+        raise StorageUnavailable(_DAMAGED) from error
 
 
 def pending_nodes(found: CheckpointTuple) -> tuple[str, ...]:

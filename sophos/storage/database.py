@@ -64,6 +64,7 @@ class Database:
         self._writer = writer
         self._reader = reader
         self._closed = False
+        self._found_locked = 0.0  # the loop's time when a wait for another program's lock was over
 
     async def read(self, sql: str, parameters: Parameters = ()) -> list[sqlite3.Row]:
         """Return all rows of one query, as of the last commit."""
@@ -78,8 +79,14 @@ class Database:
         Once the block is left without an exception, what it wrote is on disk. Cancelled while the
         commit is under way, the transaction is whole or not there, and the caller is not told which.
         """
+        clock = asyncio.get_running_loop().time
+        asked = clock()
         async with self.write_lock:
             self._refuse_if_closed()
+            if self._found_locked > asked:
+                # Who waited behind one that waited in vain has waited for the same: not once more,
+                # or the last of a hundred is refused after minutes.
+                raise StorageUnavailable
             # A statement goes on in aiosqlite's thread after its caller was cancelled, and the
             # thread takes them in order: a rollback asked for now comes after all of them, and
             # before the next transaction, even if nobody waits for its end.
@@ -87,7 +94,11 @@ class Database:
                 try:
                     if self._writer.in_transaction:
                         await self._writer.rollback()
-                    await self._writer.execute_fetchall("BEGIN IMMEDIATE")
+                    try:
+                        await self._writer.execute_fetchall("BEGIN IMMEDIATE")
+                    except sqlite3.Error:
+                        self._found_locked = clock()
+                        raise
                     yield self._writer
                     await self._writer.commit()
                 except BaseException:

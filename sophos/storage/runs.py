@@ -54,6 +54,7 @@ _UNFINISHED: Final = """
     WHERE status IN ('running', 'waiting') AND +status = 'running'
     ORDER BY sequence
 """
+_NEWEST: Final = "SELECT * FROM runs WHERE conversation_id = ? ORDER BY sequence DESC LIMIT 1"
 _AFTER: Final = """
     SELECT * FROM runs WHERE conversation_id = :id AND sequence > coalesce((
         SELECT sequence FROM runs WHERE id = :run AND conversation_id = :id
@@ -80,7 +81,8 @@ class Runs:
         """Record a run, and its conversation if `title` is given, before anything is driven.
 
         `body` is what the request said, to tell a repetition from another use of the same key.
-        Raises NotFound, SessionInProgress, RunWaiting, IdempotencyKeyReused.
+        Raises NotFound, SessionInProgress, RunWaiting, IdempotencyKeyReused; SessionInProgress also
+        if another run has come, and perhaps ended, since the caller saw the one that is to be resumed.
         """
         mark = fingerprint(body) if run.idempotency_key else None
         async with self._database.transaction() as connection:
@@ -96,6 +98,8 @@ class Runs:
                 )
             if not await _touch(connection, run.conversation_id, at=run.started_at):
                 raise NotFound(conversation=run.conversation_id)
+            if run.resume_of is not None:
+                await _refuse_if_overtaken(connection, run)
             try:
                 await fetch(connection, _INSERT, asdict(run) | {"idempotency_body": mark})
             except sqlite3.IntegrityError:
@@ -163,12 +167,7 @@ class Runs:
         return _first(await self._database.read("SELECT * FROM runs WHERE id = ?", (run_id,)))
 
     async def latest(self, conversation_id: str) -> Run | None:
-        return _first(
-            await self._database.read(
-                "SELECT * FROM runs WHERE conversation_id = ? ORDER BY sequence DESC LIMIT 1",
-                (conversation_id,),
-            )
-        )
+        return _first(await self._database.read(_NEWEST, (conversation_id,)))
 
     async def of(self, conversation_id: str) -> list[Run]:
         """Every run of the conversation, oldest first."""
@@ -196,6 +195,13 @@ async def refuse_if_active(connection: aiosqlite.Connection, conversation_id: st
         waiting = row["status"] == RunStatus.WAITING
         refusal = RunWaiting if waiting else SessionInProgress
         raise refusal(conversation=conversation_id, run=row["id"])
+
+
+async def _refuse_if_overtaken(connection: aiosqlite.Connection, resume: Run) -> None:
+    for newest in await fetch(connection, _NEWEST, (resume.conversation_id,)):
+        if newest["id"] != resume.resume_of:
+            await refuse_if_active(connection, resume.conversation_id)
+            raise SessionInProgress(conversation=resume.conversation_id, run=newest["id"])
 
 
 async def _touch(

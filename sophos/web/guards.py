@@ -6,6 +6,7 @@ One pure ASGI middleware. It holds no state; every answer carries its headers.
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -33,6 +34,8 @@ SECURITY_HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 Headers = list[tuple[bytes, bytes]]
+
+_HOST: Final = re.compile(r"(?P<name>\[[^][]*\]|[^][:]*)(:[0-9]*)?")
 
 _HEADERS: Final[Headers] = [
     (name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()
@@ -81,8 +84,8 @@ def check_host(headers: Mapping[bytes, bytes], allowed: frozenset[str]) -> None:
 
     A page whose name is made to resolve to this machine sends its own name here.
     """
-    name = headers.get(b"host", b"").decode("latin-1").lower()
-    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    host = _HOST.fullmatch(headers.get(b"host", b"").decode("latin-1").lower())
+    name = host["name"].strip("[]") if host is not None else ""
     if not is_loopback(name) and name not in allowed:
         raise ForbiddenHost
 

@@ -67,6 +67,23 @@ def test_a_reload_in_mid_stream_loses_nothing_and_tells_nothing_twice() -> None:
     run(scenario())
 
 
+def test_what_was_accepted_and_did_not_reach_the_thread_is_still_shown() -> None:
+    async def scenario() -> None:
+        async with opened(ScriptedRuntime([HOLD])) as (page, site, _):
+            await send(page, HOSTILE)
+            await expect(page.get_by_role("button", name="Stop")).to_be_visible()
+            thread = site.runtime.threads[page.url.partition("#")[2]]
+            thread.messages.clear()
+            await site.runtime.cancel(thread.runs[-1].id)
+            record = page.locator("#record")
+            await expect(record.locator("pre")).to_have_text(HOSTILE)
+            await expect(record).to_contain_text("not in the record yet")
+            await page.reload()
+            await expect(record.locator("pre")).to_have_text(HOSTILE)
+
+    run(scenario())
+
+
 def test_what_is_hostile_does_nothing_live_or_reloaded() -> None:
     async def scenario() -> None:
         tool = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import Any, Final
 
 import pytest
@@ -18,7 +20,7 @@ from runtime_parts import say as send
 from victims import kill_at
 
 from lab.model.script import call, say, think
-from sophos.errors import NotFound, RunNotResumable
+from sophos.errors import NotFound, RunNotResumable, StorageUnavailable
 from sophos.run import RunStatus
 
 CALLS: Any = [think("Both."), call("lab__add", text="one"), call("lab__set", text="two")]
@@ -159,6 +161,26 @@ def test_what_is_deleted_after_a_crash_stays_deleted(house: House) -> None:
     scenario(work())
     for table in ("conversations", "runs", "checkpoints", "writes"):
         assert house.rows(f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_a_damaged_thread_of_a_dead_run_is_told_of_and_keeps_no_other_from_starting(
+    house: House,
+) -> None:
+    kill_at(house, "agent.answered(1)", text="Do both")
+    conversation = conversation_of(house)
+    with closing(sqlite3.connect(house.database, isolation_level=None)) as connection:
+        connection.execute("UPDATE checkpoints SET checkpoint = x'c1'")
+
+    async def work() -> None:
+        async with house.open() as runtime:
+            for reading in (runtime.conversation(conversation), resume(runtime, conversation)):
+                with pytest.raises(StorageUnavailable, match="damaged"):
+                    await reading
+            assert (await outcome(runtime, await send(runtime, "hello"))).error_code is None
+            await runtime.delete_conversation(conversation)
+
+    scenario(work())
+    assert house.statuses() == ["completed"]
 
 
 def test_a_repeated_request_with_the_same_key_finds_the_dead_run(house: House) -> None:

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from runtime_parts import House, answer, ending, outcome, resume, scenario, told, watch
 from runtime_parts import say as send
 
-from lab.model.script import cut, empty, error_line, fail, hang, hang_after, length, line, say
+from lab.model.script import call, cut, empty, error_line, fail, hang, hang_after, length, line, say
 from sophos.protections import Protection, Protections
 from sophos.run import RunStatus
 
 SHORT: dict[str, Any] = {"model_first_token_timeout": 0.3, "model_token_timeout": 0.3}
+DEEP: Any = json.loads("[" * 300 + "]" * 300)
+HALF_CALL = json.dumps(
+    {
+        "model": "qwen3",
+        "created_at": "2026-01-01T00:00:00Z",
+        "message": {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"function": {"name": "lab__add", "arguments": {"text": "\ud800"}}}],
+        },
+        "done": True,
+        "done_reason": "stop",
+    }
+)
 HALF: Any = [say("A long answer that will not come to its end."), cut(after=4)]
 
 
@@ -29,6 +44,10 @@ HALF: Any = [say("A long answer that will not come to its end."), cut(after=4)]
         (error_line("out of memory"), "MODEL_FAILED", "out of memory"),
         ([say("Half of it"), error_line("out of memory", after=1)], "MODEL_FAILED", "memory"),
         ([line("<html>"), say("x")], "MODEL_FAILED", "not a reply"),
+        *((line(odd), "MODEL_FAILED", "not a reply") for odd in ("[]", "null", "5", "[" * 9999)),
+        (call("lab__add", text=2**64), "MODEL_FAILED", "cannot be kept"),
+        (call("lab__add", text=DEEP), "MODEL_FAILED", "cannot be kept"),
+        (line(HALF_CALL), "MODEL_FAILED", "cannot be kept"),
         (empty(), "MODEL_FAILED", "empty"),
         ([say(" \n ")], "MODEL_FAILED", "empty"),
         ([say("A long answer"), length(after=2)], "MODEL_FAILED", "length limit"),
@@ -102,5 +121,30 @@ def test_without_the_done_check_half_an_answer_stands_as_a_whole_one(house: Hous
         async with house.open(protections=off) as runtime:
             run = await outcome(runtime, await send(runtime, "hello"))
             assert run.status is RunStatus.COMPLETED
+
+    scenario(work())
+
+
+def test_half_a_character_in_a_reply_is_replaced_and_the_run_goes_on(house: House) -> None:
+    async def work() -> None:
+        half = line(
+            HALF_CALL.replace('"content": ""', '"content": "\\ud83d"').replace("d800", "0061")
+        )
+        house.model.script([[half], [say("Done.")]])
+        async with house.open() as runtime:
+            run = await outcome(runtime, await send(runtime, "hello"))
+            assert run.error_message is None
+            assert (await told(runtime, run.conversation_id))[1] == ("assistant", "\ufffd")
+
+    scenario(work())
+
+
+def test_a_page_that_a_server_answers_with_is_quoted_in_part(house: House) -> None:
+    async def work() -> None:
+        house.model.script([fail(502, "<html>" * 10_000)])
+        async with house.open() as runtime:
+            run = await outcome(runtime, await send(runtime, "hello"))
+            assert "<html>" in (run.error_message or "")
+            assert len(run.error_message or "") < 1_000
 
     scenario(work())

@@ -23,7 +23,7 @@ from runtime_parts import (
 from runtime_parts import say as send
 
 from lab.model.script import call, say
-from sophos.errors import RunNotResumable, StorageUnavailable
+from sophos.errors import RunNotResumable, SessionInProgress, StorageUnavailable
 from sophos.run import RunStatus
 
 ADD: Any = call("lab__add", text="one")
@@ -164,5 +164,46 @@ def test_a_locked_file_holds_a_run_up_and_does_not_fail_it(house: House) -> None
                     await asyncio.sleep(0.001)
                 other.execute("COMMIT")
             assert (await outcome(runtime, started)).status is RunStatus.COMPLETED
+
+    scenario(work())
+
+
+def test_a_damaged_checkpoint_keeps_no_other_conversation_from_being_served(house: House) -> None:
+    async def work() -> None:
+        house.model.script([[say("One.")], [say("Two.")]])
+        async with house.open() as runtime:
+            damaged = await send(runtime, "First")
+            await outcome(runtime, damaged)
+        with closing(sqlite3.connect(house.database, isolation_level=None)) as connection:
+            connection.execute("UPDATE checkpoints SET checkpoint = x'c1'")
+            connection.execute("UPDATE runs SET status = 'running', finished_at = NULL")
+        async with house.open() as runtime:
+            assert (await runtime.run(damaged.run)).status is RunStatus.INTERRUPTED
+            with pytest.raises(StorageUnavailable, match="damaged"):
+                await runtime.conversation(damaged.conversation)
+            whole = await outcome(runtime, await send(runtime, "Second"))
+            assert whole.status is RunStatus.COMPLETED
+            await runtime.delete_conversation(damaged.conversation)
+
+    scenario(work())
+
+
+def test_a_resume_is_refused_by_the_run_it_saw_even_if_that_ends_before_it_is_claimed(
+    house: House,
+) -> None:
+    async def work() -> None:
+        house.model.script([[say("Done.")]])
+        house.model.hold(1)
+        async with house.open() as runtime:
+            started = await send(runtime, "hello")
+            await asyncio.to_thread(house.model.wait_held)
+            with closing(sqlite3.connect(house.database, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")  # no claim can be made as long as this is open
+                with pytest.raises(SessionInProgress) as refused:
+                    await resume(runtime, started.conversation)
+            assert refused.value.run == started.run
+            house.model.release()
+            await outcome(runtime, started)
+        assert house.statuses() == ["completed"]
 
     scenario(work())

@@ -134,6 +134,22 @@ def test_a_waiting_run_refuses_another_claim_until_it_is_closed(play: Play) -> N
     play(scenario)
 
 
+def test_a_resume_is_refused_if_another_run_came_and_went_since_it_looked(play: Play) -> None:
+    async def scenario(store: Store) -> None:
+        broken = await store.start(make_run())
+        await store.end(broken, RunStatus.INTERRUPTED)
+        resumes = {"kind": RunKind.RESUME, "resume_of": broken.id}
+        first, late = (make_run(broken.conversation_id, **resumes) for _ in range(2))
+        await store.start(first)
+        await store.end(first)
+        with pytest.raises(SessionInProgress) as refused:
+            await store.start(late)
+        assert refused.value.run == first.id
+        assert await store.runs.latest(broken.conversation_id) != late
+
+    play(scenario)
+
+
 def test_an_unknown_conversation_is_not_found(play: Play) -> None:
     async def scenario(store: Store) -> None:
         run = make_run()

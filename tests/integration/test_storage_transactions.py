@@ -140,6 +140,25 @@ def test_a_file_locked_by_another_program_is_storage_unavailable(tmp_path: Path)
     asyncio.run(scenario())
 
 
+def test_who_queued_behind_a_writer_that_found_the_file_locked_does_not_wait_again(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        tried: list[str] = []
+        async with open_store(tmp_path) as store:
+            await store.database._writer.execute_fetchall("PRAGMA busy_timeout = 0")
+            await store.database._writer.set_trace_callback(tried.append)
+            with closing(sqlite3.connect(store.database.path, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                claims = [store.runs.claim(run=make_run(), title="", body="") for _ in range(5)]
+                refused = await asyncio.gather(*claims, return_exceptions=True)
+            assert [type(each) for each in refused] == [StorageUnavailable] * 5
+            assert tried.count("BEGIN IMMEDIATE") == 1
+            await store.start(make_run())
+
+    asyncio.run(scenario())
+
+
 def test_a_closed_database_refuses_reads_and_transactions(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with open_store(tmp_path) as store:

@@ -92,7 +92,8 @@ def see_gone(environment: Environment, processes: list[psutil.Process]) -> None:
 
 def forget_a_process(jupyter: str, environment: Environment) -> psutil.Process:
     """Start a kernel, and in it a process that outlives its parent."""
-    address, _, token = jupyter.partition("/lab?token=")
+    page, _, token = jupyter.partition("?token=")
+    address = page.partition("/lab")[0]
     kernel = get(f"{address}/api/kernels?token={token}", name="python3")["id"]
     place = environment.state / "jupyter" / "runtime" / f"kernel-{kernel}.json"
     client = BlockingKernelClient(connection_file=str(place))

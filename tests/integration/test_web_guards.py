@@ -8,6 +8,7 @@ from served import asked, run
 GOOD_HOSTS = ["localhost", "LOCALHOST:80", "127.0.0.1:5173", "127.8.8.8", "[::1]:9", "box.lan:1"]
 BAD_HOSTS = [
     *("evil.example", "evil.example:5173", "localhost.evil.example", "10.0.0.1", "0.0.0.0"),
+    *("[::1].evil.example", "[::1]@evil.example", "localhost:evil.example", "[::1", "[localhost"),
     *("[::2]", "", "user@localhost", "127.0.0.1.evil.example", "box.lan.evil.example"),
 ]
 

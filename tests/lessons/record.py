@@ -33,6 +33,8 @@ def record(lesson: Path) -> float:
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,
+        # How often a kernel flushes what a cell prints is a matter of time.
+        coalesce_streams=True,
         resources={"metadata": {"path": str(lesson.parent)}},
     ).execute()
     seconds = time.perf_counter() - started

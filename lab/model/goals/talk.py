@@ -13,17 +13,27 @@ from lab.model.sums import work_out
 WHAT_THIS_IS: Final = (
     "I am the lab's scripted model: a stand-in with fixed patterns, not a language model."
 )
+# What it can do, and the tool that must be offered for it.
 ABILITIES: Final = (
-    "fetch a page and summarise it: Fetch http://… and summarise it in one sentence.",
-    'save to the knowledge graph: Save that sentence as an observation on an entity named "…".',
-    "remember: Remember that my favourite colour is green.",
-    "look up: What is my favourite colour? What do you know about …? Read the graph.",
-    'forget: Delete the entity "…".',
-    'keep tasks: Create a task "…". List the tasks. Run a slow task of 5 seconds.',
-    "write: Write an essay of 300 words about …. Count to 100.",
-    "do small sums: What is 17 * 23?",
-    "repeat: Say …. What did I just say?",
-    "call any tool I am offered by its name: Call memory__read_graph 3 times.",
+    ("fetch", "fetch a page and summarise it: Fetch http://… and summarise it in one sentence."),
+    (
+        "create_entities",
+        'save to the knowledge graph: Save that sentence as an observation on an entity named "…".',
+    ),
+    ("create_entities", "remember: Remember that my favourite colour is green."),
+    (
+        "search_nodes",
+        "look up: What is my favourite colour? What do you know about …? Read the graph.",
+    ),
+    ("delete_entities", 'forget: Delete the entity "…".'),
+    (
+        "create_task",
+        'keep tasks: Create a task "…". List the tasks. Run a slow task of 5 seconds.',
+    ),
+    ("", "write: Write an essay of 300 words about …. Count to 100."),
+    ("", "do small sums: What is 17 * 23?"),
+    ("", "repeat: Say …. What did I just say?"),
+    ("", "call any tool I am offered by its name: Call memory__read_graph 3 times."),
 )
 
 
@@ -70,7 +80,8 @@ class NotUnderstood:
 def _abilities(sight: Sight) -> str:
     offered = ", ".join(sight.transcript.tools)
     tools = f"The tools I am offered: {offered}." if offered else "I am offered no tools."
-    listed = "\n".join(f"- {ability}" for ability in ABILITIES)
+    possible = [ability for tool, ability in ABILITIES if not tool or sight.tool(tool)]
+    listed = "\n".join(f"- {ability}" for ability in possible)
     return f"I can:\n{listed}\n\n{tools}"
 
 

@@ -6,7 +6,7 @@ import { Live } from "./live.js";
 import { tell } from "./notice.js";
 import { Sidebar } from "./sidebar.js";
 import { watch } from "./stream.js";
-import { messageElement, statusElement, welcomeElement } from "./view.js";
+import { messageElement, owedElement, statusElement, welcomeElement } from "./view.js";
 
 const FIRST_WAIT = 500; // milliseconds before the server is asked again; doubled each time
 const LONGEST_WAIT = 8000;
@@ -95,7 +95,7 @@ async function open(wanted) {
   }
   try {
     const [view, runs] = await Promise.all([api.read(id), api.runs(id)]);
-    if (mine === turn) show(view, runs.at(-1), mine);
+    if (mine === turn) show(view, runs, mine);
   } catch (error) {
     if (mine === turn) report(error);
   }
@@ -114,12 +114,13 @@ function blank() {
   sidebar.mark();
 }
 
-function show(view, newest, mine) {
+function show(view, runs, mine) {
+  const newest = runs.at(-1);
   const bottom = isAtBottom() || shown === null;
   const active = view.active_run;
   // What the active run has recorded so far is also in its stream, told from the start.
   const settled = view.messages.filter((message) => message.run !== active || message.role === "user");
-  $("record").replaceChildren(...settled.map(messageElement));
+  $("record").replaceChildren(...settled.map(messageElement), ...owed(view, runs).map(owedElement));
   $("title").textContent = view.conversation.title;
   document.title = `${view.conversation.title} – Sophos`;
   $("export-markdown").href = api.exportPath(id, "markdown");
@@ -137,10 +138,19 @@ function show(view, newest, mine) {
   if (bottom) toBottom();
 }
 
+// Accepted by a run that ended before its message reached the thread: the next run brings it there.
+function owed(view, runs) {
+  const brought = new Set(view.messages.filter(({ role }) => role === "user").map(({ run }) => run));
+  return runs.filter(({ id, kind }) => kind === "message" && id !== view.active_run && !brought.has(id));
+}
+
 function outcomeText(newest) {
   if (newest?.status === "failed" && newest.error) return `${newest.error.code}: ${newest.error.message}`;
-  if (newest?.status === "interrupted" && resumable) {
-    return "The run was interrupted before it was done. Resume to go on after the last recorded step.";
+  if (["interrupted", "cancelled"].includes(newest?.status) && resumable) {
+    return (
+      `The run was ${newest.status} with work left. Resume goes on after the last step on record; ` +
+      "what was only streamed is not kept."
+    );
   }
   if (newest?.status === "waiting") return "This run waits for a decision on a tool call.";
   return "";

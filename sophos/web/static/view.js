@@ -39,6 +39,12 @@ export function messageElement(message) {
   return article;
 }
 
+export function owedElement({ input }) {
+  const body = element("div", "body", element("pre", "", input));
+  const note = element("small", "", "Accepted, and not in the record yet.");
+  return element("article", "message user", element("h3", "", SPEAKERS.user), body, note);
+}
+
 export function welcomeElement() {
   return element(
     "div",

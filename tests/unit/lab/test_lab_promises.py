@@ -8,6 +8,7 @@ import pytest
 
 from lab.check import Outcome, Verdict
 from lab.promises import (
+    answered,
     calls_not_repeated,
     effects_once,
     messages_kept,
@@ -61,6 +62,13 @@ CASES: list[tuple[Callable[[], Verdict], Outcome, str]] = [
     (lambda: messages_kept(["Hi"], []), VIOLATED, "message 1 is lost"),
     (lambda: messages_kept([], RECORD[1:2]), UNKNOWN, "the messages that were sent"),
     (lambda: messages_kept(["Hi"], None), UNKNOWN, "the record of the conversation"),
+    (lambda: answered(RECORD[:2]), HOLDS, "message 2 is the answer"),
+    (lambda: answered(RECORD), VIOLATED, "message 3 (user) is the last one"),
+    (lambda: answered([said("tool", "A page")]), VIOLATED, "message 1 (tool)"),
+    (lambda: answered([said("assistant", "", tool_calls=["x"])]), VIOLATED, "no answer"),
+    (lambda: answered([said("assistant", "")]), VIOLATED, "no answer"),
+    (lambda: answered([]), UNKNOWN, "a message on record"),
+    (lambda: answered(None), UNKNOWN, "a message on record"),
     (lambda: effects_once(VISITS, "path"), HOLDS, "2 effects"),
     (lambda: effects_once(TWICE, "path"), VIOLATED, "/a: twice (rows 0, 2)"),
     (lambda: effects_once(TWICE, ["path", "status"]), VIOLATED, "/a 200: twice"),

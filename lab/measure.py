@@ -1,0 +1,39 @@
+"""`lab measure`: how fast it is here, as tables. Nothing in them passes or fails."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = Path(__file__).parents[1] / "tests" / "benchmarks"
+_PREFIX: Final = "measure_"
+
+
+def scripts() -> dict[str, Path]:
+    """What can be measured, by name."""
+    found = sorted(FOLDER.glob(f"{_PREFIX}*.py"))
+    return {script.stem.removeprefix(_PREFIX): script for script in found}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the scripts named, or all of them. What they do not know is theirs: `--samples 9`."""
+    known = scripts()
+    parser = argparse.ArgumentParser(prog="lab measure", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)}")
+    options, rest = parser.parse_known_args(arguments)
+    if unknown := sorted(set(options.names) - set(known)):
+        parser.error(f"there is no measure {', '.join(unknown)}: write {', '.join(known)}")
+    for name in options.names or known:
+        print(f"\n{name}\n", flush=True)
+        ended = subprocess.run([sys.executable, str(known[name]), *rest], check=False)
+        if ended.returncode:
+            return ended.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
