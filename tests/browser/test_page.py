@@ -239,7 +239,7 @@ def test_a_page_left_open_finds_the_server_again_after_a_restart() -> None:
             await stack.enter_async_context(served(ScriptedRuntime(after=first), port=site.port))
             await expect(page.locator("header #status")).to_have_text("interrupted")
             await expect(page.locator("#connection")).to_be_hidden(timeout=20_000)
-            await expect(page.get_by_role("alert")).to_contain_text("Resume to go on")
+            await expect(page.get_by_role("alert")).to_contain_text("Resume goes on")
             await page.get_by_role("button", name="Resume").click()
             await expect(page.locator("#record")).to_contain_text("found")
 

@@ -18,7 +18,7 @@ CASES = {
 def test_a_skip_is_a_failure(tmp_path: Path) -> None:
     for name, code in CASES.items():
         (tmp_path / f"test_{name}.py").write_text(code)
-    flags = ("-p", "tests.no_skips", "-c", "/dev/null", "--continue-on-collection-errors")
+    flags = ("-p", "tests.no_skips", "-c", "/dev/null", "--continue-on-collection-errors", "-rN")
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *flags, str(tmp_path)],
         cwd=ROOT,
