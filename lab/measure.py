@@ -20,16 +20,22 @@ def scripts() -> dict[str, Path]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the scripts named, or all of them. What they do not know is theirs: `--samples 9`."""
+    """Run the scripts named, or all of them."""
     known = scripts()
     parser = argparse.ArgumentParser(prog="lab measure", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)}")
-    options, rest = parser.parse_known_args(arguments)
+    parser.add_argument("--samples", type=int, default=5, help="of each figure; its median is told")
+    parser.add_argument("--json", type=Path, help="a folder for a file of every sample")
+    options = parser.parse_args(arguments)
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"there is no measure {', '.join(unknown)}: write {', '.join(known)}")
     for name in options.names or known:
         print(f"\n{name}\n", flush=True)
-        ended = subprocess.run([sys.executable, str(known[name]), *rest], check=False)
+        command = [sys.executable, str(known[name]), "--samples", str(options.samples)]
+        if options.json is not None:
+            options.json.mkdir(parents=True, exist_ok=True)
+            command += ["--json", str(options.json / f"{name}.json")]
+        ended = subprocess.run(command, check=False)
         if ended.returncode:
             return ended.returncode
     return 0
