@@ -24,6 +24,7 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
@@ -120,6 +121,13 @@ class Checkpoints(AsyncSqliteSaver):
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with storage_edge(), _reading():
             return await super().aget_tuple(config)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What the checkpoints before this one added: how a thread kept as deltas is read."""
+        with storage_edge(), _reading():
+            return await super().aget_delta_channel_history(config=config, channels=channels)
 
     async def aput_writes(
         self,

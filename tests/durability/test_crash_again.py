@@ -163,19 +163,27 @@ def test_what_is_deleted_after_a_crash_stays_deleted(house: House) -> None:
         assert house.rows(f"SELECT count(*) FROM {table}") == [(0,)]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *("checkpoints SET checkpoint = x'c1'", "checkpoints SET metadata = '{'"),
+        *("writes SET value = x'c1'", "writes SET type = 'odd'"),
+    ],
+)
 def test_a_damaged_thread_of_a_dead_run_is_told_of_and_keeps_no_other_from_starting(
-    house: House,
+    house: House, damage: str
 ) -> None:
     kill_at(house, "agent.answered(1)", text="Do both")
     conversation = conversation_of(house)
     with closing(sqlite3.connect(house.database, isolation_level=None)) as connection:
-        connection.execute("UPDATE checkpoints SET checkpoint = x'c1'")
+        connection.execute(f"UPDATE {damage}")
 
     async def work() -> None:
         async with house.open() as runtime:
-            for reading in (runtime.conversation(conversation), resume(runtime, conversation)):
-                with pytest.raises(StorageUnavailable, match="damaged"):
-                    await reading
+            with pytest.raises(StorageUnavailable, match="damaged"):
+                await runtime.conversation(conversation)
+            with pytest.raises(StorageUnavailable, match="damaged"):
+                await anext(await runtime.checkpoints(conversation))
             assert (await outcome(runtime, await send(runtime, "hello"))).error_code is None
             await runtime.delete_conversation(conversation)
 
