@@ -3,7 +3,7 @@
     running ──► completed | failed | cancelled | interrupted | waiting
     waiting ──► completed | cancelled
 
-Whether work is left is never read from the status: see `Resumability` in runtime/recovery.
+Whether work is left is never read from the status: see `work_left` in runtime/recovery.py.
 """
 
 from __future__ import annotations

@@ -139,8 +139,8 @@ def test_only_storage_holds_sql(path: str) -> None:
 
 
 def test_only_the_agent_knows_langchain() -> None:
-    # The saver's base class takes LangChain's config; a session is made by its MCP adapter.
-    allowed = ("sophos/agent/", "sophos/storage/checkpoints.py", "sophos/tools/")
+    # The saver's base class takes LangChain's config.
+    allowed = ("sophos/agent/", "sophos/storage/checkpoints.py")
     for path, file in MODULES.items():
         if path.startswith("sophos/") and not path.startswith(allowed):
             for module, node in imports(file):
