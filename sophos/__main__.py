@@ -121,7 +121,7 @@ def _settings_lines() -> Iterator[str]:
 
 
 def _shown(default: object) -> str:
-    if default is None or default in ((), frozenset()):
+    if default in (None, "", (), frozenset()):
         return "not set"
     return str(default).lower() if isinstance(default, bool) else str(default)
 

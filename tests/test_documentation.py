@@ -53,7 +53,7 @@ def rows_of(title: str) -> list[str]:
 def default_text(default: object) -> str:
     if isinstance(default, bool):
         return str(default).lower()
-    return "–" if default in (None, frozenset(), ()) else str(default)
+    return "–" if default in (None, "", frozenset(), ()) else str(default)
 
 
 def test_every_setting_is_documented_as_it_is() -> None:

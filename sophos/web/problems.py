@@ -31,6 +31,7 @@ from sophos.errors import (
     SophosError,
     StartupError,
     StorageUnavailable,
+    TooManyGuesses,
     Unauthorised,
     UnsupportedMediaType,
 )
@@ -44,6 +45,7 @@ STATUS: Final[Mapping[type[SophosError], HTTPStatus]] = {
     RequestError: HTTPStatus.BAD_REQUEST,
     BadRequest: HTTPStatus.BAD_REQUEST,
     Unauthorised: HTTPStatus.UNAUTHORIZED,
+    TooManyGuesses: HTTPStatus.TOO_MANY_REQUESTS,
     ForbiddenHost: HTTPStatus.FORBIDDEN,
     ForbiddenOrigin: HTTPStatus.FORBIDDEN,
     NotFound: HTTPStatus.NOT_FOUND,
@@ -85,6 +87,8 @@ def problem(error: SophosError, headers: Mapping[str, str] | None = None) -> JSO
     extra = dict(headers or {})
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         extra["Retry-After"] = str(RETRY_AFTER)
+    if isinstance(error, TooManyGuesses):
+        extra["Retry-After"] = str(error.wait)
     if status is HTTPStatus.UNAUTHORIZED:
         extra["WWW-Authenticate"] = "Bearer"
     detail: dict[str, Any] = {"code": error.code, "message": error.message}
@@ -100,6 +104,7 @@ def described(*errors: type[SophosError]) -> Responses:
     always: tuple[type[SophosError], ...] = (
         BadRequest,
         Unauthorised,
+        TooManyGuesses,
         ForbiddenHost,
         StorageUnavailable,
     )
