@@ -21,6 +21,7 @@ from lab.sse import Parser, ServerSentEvent
 ROOT: Final = Path(__file__).parents[2]
 LEARNER: Final = "/user/ada/"
 STREAM: Final = {"Accept": "text/event-stream"}
+GIVE_UP: Final = 40.0  # seconds without a byte; only what is held back takes that long
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     (home / "config" / "jupyter_server_config.json").write_text(address, encoding="utf-8")
     with (
         Bench("hub", model="scripted", root=folder, tools=(), token=TOKEN) as bench,
-        httpx.Client(trust_env=False) as http,
+        httpx.Client(trust_env=False, timeout=GIVE_UP) as http,
     ):
         jupyter = Nursery(root=ROOT, place=bench.workspace, environ=os.environ).jupyter(home)
         jupyter.launch()

@@ -17,6 +17,7 @@ from served import Site, served
 
 from sophos.testing.runtime import ScriptedRuntime
 
+GIVE_UP = 40.0  # seconds without a byte; only what is held back takes that long
 LOOPBACK = (ipaddress.ip_network("127.0.0.1"),)
 
 
@@ -57,7 +58,10 @@ async def proxied(
         served(runtime, **given) as site,
         proxy_process(site.port, prefix, *options) as port,
         httpx.AsyncClient(
-            base_url=f"https://localhost:{port}{prefix}", verify=trusting, trust_env=False
+            base_url=f"https://localhost:{port}{prefix}",
+            verify=trusting,
+            trust_env=False,
+            timeout=GIVE_UP,
         ) as http,
     ):
         yield Site(http=http, runtime=site.runtime, port=site.port, stop=site.stop)
