@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from sophos.errors import StorageUnavailable
 from sophos.protections import Protection, Protections
 from sophos.run import Run, RunKind, RunStatus
-from sophos.storage.checkpoints import Checkpoints, Head
+from sophos.storage.checkpoints import Checkpoints
+from sophos.storage.head import Head
 from sophos.storage.record import Record
 from sophos.storage.runs import Runs
 
