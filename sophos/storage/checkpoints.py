@@ -26,8 +26,9 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from sophos.errors import reading_record
 from sophos.storage.database import connect, storage_edge
-from sophos.storage.head import Head, head_of, pending_nodes, reading_checkpoints, well_formed
+from sophos.storage.head import Head, head_of, pending_nodes, well_formed
 from sophos.storage.open_file import OpenFile
 from sophos.storage.whole import whole
 
@@ -78,7 +79,7 @@ class Checkpoints(AsyncSqliteSaver):
         Read on a connection of its own: the saver's lock is never held, so no run waits.
         """
         async with open_checkpoints(self._path, file=self._file, barrier=False) as reader:
-            with storage_edge(), reading_checkpoints():
+            with storage_edge(), reading_record():
                 newest_first = [well_formed(found) async for found in reader.alist(_config(thread))]
         for found in reversed(newest_first):
             yield found, pending_nodes(found)
@@ -92,7 +93,7 @@ class Checkpoints(AsyncSqliteSaver):
         return f"{int(current or 0) + 1:0{_VERSION_WIDTH}}"
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with storage_edge(), reading_checkpoints():
+        with storage_edge(), reading_record():
             found = await super().aget_tuple(config)
             return well_formed(found) if found is not None else None
 
@@ -100,7 +101,7 @@ class Checkpoints(AsyncSqliteSaver):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """What the checkpoints before this one added: how a thread kept as deltas is read."""
-        with storage_edge(), reading_checkpoints():
+        with storage_edge(), reading_record():
             return await super().aget_delta_channel_history(config=config, channels=channels)
 
     async def aput_writes(

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from sophos.errors import StorageUnavailable
-
 _BRANCH: Final = "branch:to:"
 _START: Final = "__start__"
 _TASKS: Final = "__pregel_tasks"
-_DAMAGED: Final = (
-    "The record of this conversation is damaged and cannot be read."
-    " Restore DATABASE_PATH from a copy, or delete the conversation."
-)
 _FIELDS: Final[Mapping[str, type]] = {
     "id": str,
     "ts": str,
@@ -64,15 +57,6 @@ def pending_nodes(found: CheckpointTuple) -> tuple[str, ...]:
     if _START in values:
         nodes.add(_START)
     return tuple(sorted(nodes))
-
-
-@contextmanager
-def reading_checkpoints() -> Iterator[None]:
-    """Turn what is raised over bytes that are no checkpoint into StorageUnavailable."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:
-        raise StorageUnavailable(_DAMAGED) from error
 
 
 def well_formed(found: CheckpointTuple) -> CheckpointTuple:

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from fastapi import FastAPI
-from fastapi.staticfiles import StaticFiles
 
 from sophos.settings import Settings
 from sophos.web import chat, conversations, health, pages, problems, runs
@@ -55,6 +54,6 @@ def create_app(settings: Settings, boot_id: str, runtime: asyncio.Future[Runtime
     for router in ROUTERS:
         app.include_router(router)
     app.state.routes = [route for router in ROUTERS for route in router.routes]
-    app.mount("/static", StaticFiles(directory=pages.STATIC))
+    app.mount("/static", pages.Files(directory=pages.STATIC))
     problems.install(app)
     return app

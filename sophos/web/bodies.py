@@ -17,6 +17,7 @@ BODY_SECONDS: Final = 30.0  # for the whole body to arrive
 _TOO_LARGE: Final = (
     f"The body is too large. A message has at most 100,000 characters, a body {BODY_LIMIT:,} bytes."
 )
+_ENCODED: Final = "The body must be JSON as it is. Send it without Content-Encoding."
 
 
 async def read_body(
@@ -33,6 +34,8 @@ async def read_body(
     media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if media_type != b"application/json":
         raise UnsupportedMediaType
+    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        raise UnsupportedMediaType(_ENCODED)
     if length > BODY_LIMIT:
         raise MessageTooLarge(_TOO_LARGE)
     try:
