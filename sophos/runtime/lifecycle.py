@@ -78,6 +78,7 @@ async def open_runtime(settings: Settings, *, boot_id: str) -> AsyncIterator[Run
             registry=registry,
             agent=stack.agent,
             recovered=recovered,
+            failpoints=failpoints,
             now=now,
         )
         opened.push_async_callback(runtime.drain)

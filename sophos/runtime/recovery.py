@@ -2,7 +2,7 @@
 
 | the thread's newest checkpoint          | the run becomes                     |
 |-----------------------------------------|-------------------------------------|
-| any, and a cancel was on record         | cancelled                           |
+| any, and a cancel was on record         | cancelled: `Runs.finish` sees to it |
 | is of this run, nothing pending         | completed                           |
 | is of this run, a step pending          | interrupted                         |
 | is of an older run, or there is none    | interrupted: its input is still owed |
@@ -55,10 +55,10 @@ async def recover(record: Record, *, protections: Protections, now: str) -> Reco
         status = RunStatus.INTERRUPTED
         if protections.on(Protection.RECONCILE):
             status = await _reconciled(run, checkpoints)
-        await runs.finish(
+        recorded = await runs.finish(
             run.id, status=status, error_code=None, error_message=None, message_count=None, at=now
         )
-        outcomes.append(status)
+        outcomes.append(recorded.status if recorded else status)
     recovered = Recovered(
         completed=outcomes.count(RunStatus.COMPLETED),
         interrupted=outcomes.count(RunStatus.INTERRUPTED),
@@ -91,8 +91,6 @@ async def _reconciled(run: Run, checkpoints: Checkpoints) -> RunStatus:
 
 
 def _outcome(run: Run, head: Head | None) -> RunStatus:
-    if run.cancel_requested_at is not None:
-        return RunStatus.CANCELLED
     if head is not None and head.run == run.id and not head.next:
         return RunStatus.COMPLETED
     return RunStatus.INTERRUPTED

@@ -18,6 +18,7 @@ from sophos.errors import (
     StorageUnavailable,
 )
 from sophos.events import Sent
+from sophos.failpoints import Failpoints, Point
 from sophos.run import ACTIVE, Run, RunKind, RunStatus
 from sophos.runtime.answers import ConversationView, Page, Readiness, Started
 from sophos.runtime.recovery import Recovered, work_left
@@ -40,6 +41,7 @@ class Runtime:
     registry: Registry
     agent: Callable[[], Awaitable[Agent]]
     recovered: Recovered
+    failpoints: Failpoints
     now: Callable[[], str]
 
     async def start_message(
@@ -79,6 +81,8 @@ class Runtime:
         requested = await self.record.runs.request_cancel(run, self.now())
         if requested is None:
             raise RunNotActive(run=run)
+        if self.failpoints.armed:
+            self.failpoints.hit(Point.CANCEL_RECORDED)
         if not self.registry.cancel(requested) and requested.status is RunStatus.WAITING:
             await self.record.runs.finish(
                 run,

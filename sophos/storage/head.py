@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from langgraph.checkpoint.base import CheckpointTuple
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import CheckpointTuple
 
 _BRANCH: Final = "branch:to:"
 _START: Final = "__start__"
