@@ -23,7 +23,7 @@ from typing import Any, Final, get_args
 
 import pandas as pd
 
-from lab.crash.cell import NONE_OFF, Cell, Then, open_crashes
+from lab.crash.cell import FAULT, FAULTS, NONE_OFF, Cell, Then, open_crashes
 from lab.crash.progress import Progress
 from lab.crash.scenarios import SCENARIOS
 from lab.crash.signs import MISSING, as_text, cells_of, summary
@@ -111,7 +111,12 @@ def crashes(wanted: Sequence[Cell], *, root: Path = ROOT) -> pd.DataFrame:
                     if stopped.is_set():
                         return
                     cell = wanted[number]
-                    done.put((number, cell.row(bench.make(cell))))
+                    try:
+                        row = cell.row(bench.make(cell))
+                    except FAULTS as error:
+                        # Hours of other rows must not be lost for it.
+                        row = cell.fault(error)
+                    done.put((number, row))
         # Not lost in a thread: whoever waits for the rows is the one to hear of it.
         except BaseException as error:  # noqa: BLE001
             done.put((-1, error))
@@ -134,7 +139,8 @@ def crashes(wanted: Sequence[Cell], *, root: Path = ROOT) -> pd.DataFrame:
 
 def broken(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows where a promise was broken though every protection was on."""
-    return frame[(frame["protection_off"] == NONE_OFF) & frame[list(_NEVER)].any(axis="columns")]
+    harm = (frame["status"] == FAULT) | frame[list(_NEVER)].any(axis="columns")
+    return frame[(frame["protection_off"] == NONE_OFF) & harm]
 
 
 def every_protection() -> list[tuple[str, ...]]:

@@ -19,7 +19,9 @@ from lab.bench import Bench
 from lab.client import ApiError, Client, Started
 from lab.crash.scenarios import SCENARIOS, Scenario
 from lab.crash.verdicts import Evidence, judged
+from lab.facts import NotSeen
 from lab.model.script import say, think
+from lab.process import ProcessError
 from lab.stream import StreamEvent
 from lab.witness import read_effects, read_received
 from lab.workspace import ROOT
@@ -27,6 +29,9 @@ from sophos.protections import Protection
 
 NOT_PASSED: Final = "not passed"
 """Stands for the status right after the restart where there was no crash to restart from."""
+FAULT: Final = "fault"
+"""Stands for the status where Sophos did what no crash explains; `outcome` says what."""
+FAULTS: Final = (ApiError, NotSeen, ProcessError)
 NONE_OFF: Final = "none"
 MOST_RESUMES: Final = 5  # as many as the server grants the same work in a row
 ENOUGH: Final = 10  # events that a viewer has seen when it leaves, or cancels
@@ -48,10 +53,19 @@ class Cell:
 
     def row(self, evidence: Evidence) -> dict[str, Any]:
         """One row of a matrix."""
-        off = ", ".join(sorted(self.off)) or NONE_OFF
-        place = {"scenario": self.scenario, "protection_off": off, "point": self.rule}
-        place["then"] = self.then
-        return place | judged(evidence)
+        return self._place() | judged(evidence)
+
+    def fault(self, error: Exception) -> dict[str, Any]:
+        """The row of a crash that could not be gone through with."""
+        return self._place() | {"status": FAULT, "outcome": str(error)}
+
+    def _place(self) -> dict[str, Any]:
+        return {
+            "scenario": self.scenario,
+            "protection_off": ", ".join(sorted(self.off)) or NONE_OFF,
+            "point": self.rule,
+            "then": self.then,
+        }
 
 
 @contextmanager
@@ -72,8 +86,10 @@ class Crashes:
         self._received = 0
 
     def make(self, cell: Cell) -> Evidence:
-        """Raises ApiError or NotSeen where Sophos does what no crash explains."""
+        """Raises one of FAULTS where Sophos does what no crash explains."""
         scenario = SCENARIOS[cell.scenario]
+        tracker = self._bench.workspace.tasks
+        self._effects, self._received = len(read_effects(tracker)), len(read_received(tracker))
         protect = dict.fromkeys(cell.off, False)
         key = uuid.uuid4().hex
         self._bench.model.script(scenario.turns)
@@ -147,22 +163,19 @@ class Crashes:
             view = client.read(conversation)
         runs = client.runs(conversation)
         tracker = self._bench.workspace.tasks
-        effects, received = read_effects(tracker), read_received(tracker)
-        evidence = Evidence(
+        return Evidence(
             sent=sent,
             status=status,
             resumable=first["resumable"],
             messages=view["messages"],
             shown=[event for run in runs[before:] for event in client.shown(run["id"])],
-            received=received[self._received :],
-            effects=effects[self._effects :],
+            received=read_received(tracker)[self._received :],
+            effects=read_effects(tracker)[self._effects :],
             requests=[asked["body"]["messages"] for asked in self._bench.model.requests()],
             resumes=resumes,
             outcome=runs[-1]["status"],
             seconds=recovered - died,
         )
-        self._effects, self._received = len(effects), len(received)
-        return evidence
 
     def _goes_on(self, started: Started) -> float:
         """Watch a run to its end. When the first of it was seen."""

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from lab.client import ApiError
 from lab.crash.cell import Cell
 from lab.crash.scenarios import SCENARIOS
 from lab.crash.signs import ELSEWHERE, MISSING, SIGNS, Sign, as_text, summary
@@ -122,6 +123,15 @@ def test_a_promise_is_broken_only_while_every_protection_is_on(column: str) -> N
     good = cell.row(WELL)
     frame = pd.DataFrame([good, good | {column: 1}, off.row(WELL) | {column: 1}])
     assert list(broken(frame).index) == [1]
+
+
+def test_what_no_crash_explains_is_a_row_of_its_own_and_a_broken_promise() -> None:
+    cell = Cell(scenario="three tools", off=frozenset(), rule="run.recorded")
+    faulty = cell.fault(ApiError("NO_ANSWER", "It does not answer.", 0))
+    frame = pd.DataFrame([cell.row(WELL), faulty], columns=[*COLUMNS, *RAW_COLUMNS])
+    (row,) = broken(frame).to_dict("records")
+    assert (row["status"], row["point"]) == ("fault", "run.recorded")
+    assert "It does not answer." in row["outcome"]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda scenario: scenario.name)
