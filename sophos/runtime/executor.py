@@ -19,7 +19,8 @@ from sophos.protections import Protection, Protections
 from sophos.run import Run, RunKind, RunStatus
 from sophos.runtime.event_log import EventLog
 from sophos.runtime.recovery import owed_messages
-from sophos.storage.checkpoints import Checkpoints, Head
+from sophos.storage.checkpoints import Checkpoints
+from sophos.storage.head import Head
 from sophos.storage.runs import Runs
 
 if TYPE_CHECKING:
@@ -96,11 +97,11 @@ class Executor:
         except StorageUnavailable as error:
             logger.exception("An outcome could not be recorded.", extra={"run": active.run.id})
             told = Outcome(status=RunStatus.FAILED, error=error)
-            active.log.publish(_announcement(active.run, told))
+            active.log.publish(announcement(active.run, told))
             return outcome
         if self.failpoints.armed:
             self.failpoints.hit(Point.OUTCOME_RECORDED)
-        active.log.publish(_announcement(run, Outcome(status=run.status, error=outcome.error)))
+        active.log.publish(announcement(run, Outcome(status=run.status, error=outcome.error)))
         if self.failpoints.armed:
             self.failpoints.hit(Point.END_ANNOUNCED)
         return None
@@ -202,7 +203,8 @@ def _resumes(head: Head | None) -> Trace:
     )
 
 
-def _announcement(run: Run, outcome: Outcome) -> RunEvent:
+def announcement(run: Run, outcome: Outcome) -> RunEvent:
+    """The last event of a run that ended so."""
     if outcome.status is RunStatus.FAILED and outcome.error is not None:
         return ChatError(
             conversation=run.conversation_id,

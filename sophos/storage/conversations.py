@@ -34,6 +34,13 @@ _PAGE: Final = """
     LIMIT ?
 """
 
+_RECOUNT: Final = """
+    UPDATE conversations SET message_count = :count, counted = 1
+    WHERE id = :id AND counted = 0 AND NOT EXISTS (
+        SELECT 1 FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting')
+    )
+"""
+
 
 class Conversations:
     """The rows of `conversations`. One that is marked deleted is not there for any reader."""
@@ -76,14 +83,17 @@ class Conversations:
         more = len(rows) > limit and page
         return page, _cursor(page[-1].conversation) if more else None
 
+    async def uncounted(self) -> list[str]:
+        """Ids of the conversations whose message count no run has set since one was claimed."""
+        rows = await self._database.read(
+            "SELECT id FROM conversations WHERE counted = 0 AND deleted_at IS NULL ORDER BY id"
+        )
+        return [row["id"] for row in rows]
+
     async def recount(self, conversation_id: str, message_count: int) -> None:
-        """Set the message count alone, after recovery found a thread that had gone further."""
+        """Set the message count alone, unless a run has set it meanwhile or is going to."""
         async with self._database.transaction() as connection:
-            await fetch(
-                connection,
-                "UPDATE conversations SET message_count = ? WHERE id = ?",
-                (message_count, conversation_id),
-            )
+            await fetch(connection, _RECOUNT, {"id": conversation_id, "count": message_count})
 
     async def mark_deleted(self, conversation_id: str, at: str) -> None:
         """Hide the conversation for good and remove its runs, which frees their idempotency keys.

@@ -22,6 +22,7 @@ from typing import Any, Final, Literal
 import aiosqlite
 
 from sophos.errors import StartupError, StorageUnavailable
+from sophos.storage.open_file import OpenFile
 from sophos.storage.owner import hold
 from sophos.storage.schema import inspect, migrate
 
@@ -60,6 +61,7 @@ class Database:
         self, path: Path, *, writer: aiosqlite.Connection, reader: aiosqlite.Connection
     ) -> None:
         self.path = path
+        self.file = OpenFile(path)
         self.write_lock = asyncio.Lock()
         self._writer = writer
         self._reader = reader
@@ -76,8 +78,9 @@ class Database:
     async def transaction(self) -> AsyncIterator[aiosqlite.Connection]:
         """Commit at the end of the block; roll back on any exception, cancellation included.
 
-        Once the block is left without an exception, what it wrote is on disk. Cancelled while the
-        commit is under way, the transaction is whole or not there, and the caller is not told which.
+        Once the block is left without an exception, what it wrote is on disk, in the file that the
+        next start will open. Cancelled while the commit is under way, the transaction is whole or
+        not there, and the caller is not told which.
         """
         clock = asyncio.get_running_loop().time
         asked = clock()
@@ -90,6 +93,7 @@ class Database:
             # A statement goes on in aiosqlite's thread after its caller was cancelled, and the
             # thread takes them in order: a rollback asked for now comes after all of them, and
             # before the next transaction, even if nobody waits for its end.
+            self.file.check()
             with storage_edge():
                 try:
                     if self._writer.in_transaction:
@@ -101,11 +105,18 @@ class Database:
                         raise
                     yield self._writer
                     await self._writer.commit()
+                    self.file.check()
                 except BaseException:
                     # What was raised first says more; a failed rollback is tried again by the next.
                     with suppress(sqlite3.Error):
                         await self._writer.rollback()
                     raise
+
+    async def prove_writable(self) -> None:
+        """Commit a page as it is. Raises StorageUnavailable if the next message could not be kept."""
+        async with self.transaction() as connection:
+            [(version,)] = await fetch(connection, "PRAGMA user_version")
+            await fetch(connection, f"PRAGMA user_version = {version}")
 
     async def close(self) -> None:
         """Let the transaction under way end, refuse the next, copy the log into the file."""
