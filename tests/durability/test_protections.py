@@ -248,6 +248,25 @@ def test_done_check_refuses_half_an_answer(house: House, on: bool) -> None:
     scenario(work())
 
 
+@both_ways
+def test_replay_sends_whoever_comes_back_what_was_missed(house: House, on: bool) -> None:
+    async def work() -> None:
+        async with house.open(protections=only(Protection.REPLAY, on=on)) as runtime:
+            house.model.hold(20)
+            started = await send(runtime, "Write an essay of 60 words about tea.")
+            await asyncio.to_thread(house.model.wait_held)
+            back = await runtime.subscribe(
+                started.conversation, run=None, last_event_id=f"{started.run}:1"
+            )
+            assert back is not None
+            house.model.release()
+            numbers = [int((sent.id or "").rpartition(":")[2]) async for sent in back]
+            assert numbers == list(range(numbers[0], numbers[-1] + 1))
+            assert (numbers[0] == 2) == on
+
+    scenario(work())
+
+
 def test_no_protection_is_without_its_proof() -> None:
     proved = {name for name in globals() if name.startswith("test_")}
     for protection in Protection:
