@@ -24,6 +24,7 @@ class Protection(StrEnum):
     DELTA_CHECKPOINTS = "DELTA_CHECKPOINTS"
     DONE_CHECK = "DONE_CHECK"
     REPLAY = "REPLAY"
+    ERASE = "ERASE"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +97,11 @@ ROWS: Final = {
         prevents="a viewer that comes back is sent what it missed while the run lives",
         absence_shows="a stream with holes: what was said while the viewer was away",
         module="sophos/runtime/registry.py",
+    ),
+    Protection.ERASE: Row(
+        prevents="what is deleted is overwritten in the file, and cut from its log",
+        absence_shows="a deleted conversation that anybody can read in the file's bytes",
+        module="sophos/storage/database.py",
     ),
 }
 

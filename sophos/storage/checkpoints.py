@@ -104,7 +104,7 @@ class Checkpoints(AsyncSqliteSaver):
 
         Read on a connection of its own: the saver's lock is never held, so no run waits.
         """
-        async with open_checkpoints(self._path, barrier=False) as reader:
+        async with open_checkpoints(self._path, barrier=False, erase=True) as reader:
             with storage_edge(), _reading():
                 newest_first = [found async for found in reader.alist(_config(thread))]
         for found in reversed(newest_first):
@@ -232,12 +232,13 @@ def pending_nodes(found: CheckpointTuple) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def open_checkpoints(path: Path, *, barrier: bool) -> AsyncIterator[Checkpoints]:
+async def open_checkpoints(path: Path, *, barrier: bool, erase: bool) -> AsyncIterator[Checkpoints]:
     """Open the saver's connection to the file that `open_database` made."""
     async with AsyncExitStack() as opened:
         with storage_edge():
             # The saver commits by itself and counts on the driver to begin its transactions.
-            connection = await opened.enter_async_context(connect(path, isolation_level="DEFERRED"))
+            deferred = connect(path, isolation_level="DEFERRED", erase=erase)
+            connection = await opened.enter_async_context(deferred)
             # The saver reads rows by place and unpacks them.
             connection.row_factory = None
             saver = Checkpoints(connection, path, barrier=barrier)

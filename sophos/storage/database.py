@@ -57,9 +57,15 @@ class Database:
     """
 
     def __init__(
-        self, path: Path, *, writer: aiosqlite.Connection, reader: aiosqlite.Connection
+        self,
+        path: Path,
+        *,
+        writer: aiosqlite.Connection,
+        reader: aiosqlite.Connection,
+        erase: bool = True,
     ) -> None:
         self.path = path
+        self.erase = erase
         self.write_lock = asyncio.Lock()
         self._writer = writer
         self._reader = reader
@@ -107,6 +113,17 @@ class Database:
                         await self._writer.rollback()
                     raise
 
+    async def cut_log(self) -> None:
+        """Copy the log into the file and cut it to nothing: it still has what a deletion erased.
+
+        If someone reads or writes for longer than the busy timeout, it stays until the next time,
+        or until the last connection closes.
+        """
+        if self.erase:
+            self._refuse_if_closed()
+            with storage_edge():
+                await self._writer.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+
     async def close(self) -> None:
         """Let the transaction under way end, refuse the next, copy the log into the file."""
         self._closed = True
@@ -135,6 +152,7 @@ async def connect(
     *,
     isolation_level: Literal["DEFERRED"] | None = None,
     busy_timeout: float = BUSY_TIMEOUT,
+    erase: bool = True,
 ) -> AsyncIterator[aiosqlite.Connection]:
     """Open a connection with everything that durability rests on; close it at the end of the block.
 
@@ -154,12 +172,14 @@ async def connect(
         # macOS alone: there a plain sync stops at the drive's cache, which power loss empties.
         await connection.execute_fetchall("PRAGMA fullfsync = ON")
         await connection.execute_fetchall("PRAGMA foreign_keys = ON")
+        # Said either way: what SQLite does unless it is told was chosen by whoever built it.
+        await connection.execute_fetchall(f"PRAGMA secure_delete = {'ON' if erase else 'OFF'}")
         yield connection
 
 
 @asynccontextmanager
 async def open_database(
-    path: Path, *, owner: str, single_owner: bool = True
+    path: Path, *, owner: str, single_owner: bool = True, erase: bool = True
 ) -> AsyncIterator[Database]:
     """Own, check, open and migrate the file; make it and its folder if they are missing.
 
@@ -173,13 +193,13 @@ async def open_database(
                 await opened.enter_async_context(hold(file, owner=owner))
             inspect(file)
             writer = await opened.enter_async_context(
-                connect(file, busy_timeout=STARTUP_BUSY_TIMEOUT)
+                connect(file, busy_timeout=STARTUP_BUSY_TIMEOUT, erase=erase)
             )
             await migrate(writer)
             await writer.execute_fetchall(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT * 1000)}")
             reader = await opened.enter_async_context(connect(file))
             await reader.execute_fetchall("PRAGMA query_only = ON")
-        database = Database(file, writer=writer, reader=reader)
+        database = Database(file, writer=writer, reader=reader, erase=erase)
         opened.push_async_callback(database.close)
         yield database
 
