@@ -12,6 +12,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Final
 
+from figures import figures
 from notebook import FENCED, ROOT, Notebook
 from record import WIDGET
 
@@ -44,12 +45,6 @@ UNSTABLE: Final = {
 FEWEST: Final = 3  # predictions, and checks
 # Five minutes ask for less; a challenge is one long check.
 _SHORTER: Final = {"00_kill_it.ipynb"}
-_NUMBERS: Final = {
-    **{"three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10},
-    **{"eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16},
-    **{"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "hundred": 100},
-}
-_FIGURE: Final = re.compile(rf"\b(?:\d+(?:[.,]\d+)*|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
 _NO_FIGURE: Final = re.compile(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|\blessons? \d\d\b")  # names and links
 _VERDICT: Final = re.compile(r"^[✓✗?] (holds|violated|unknown): ", re.MULTILINE)
 # A file, and one of its tests where the next word in code is one.
@@ -186,12 +181,12 @@ def enough_is_predicted_checked_and_drawn(lesson: Notebook) -> Faults:
 
 def figures_in_the_prose_are_shown_by_a_cell(lesson: Notebook) -> Faults:
     cells = lesson.shown + "\n".join(cell.source for cell in lesson.code)
-    there = set(re.findall(r"\d+(?:[.,]\d+)*", cells))
+    there = set(figures(cells))
     # The first cell says how long the lesson takes.
     for cell in lesson.text[1:]:
-        for figure in _FIGURE.findall(_NO_FIGURE.sub("", FENCED.sub("", cell.source))):
-            if str(_NUMBERS.get(figure.lower(), figure)) not in there:
-                yield f"no cell shows the {figure} of the prose"
+        for figure in figures(_NO_FIGURE.sub("", FENCED.sub("", cell.source))):
+            if figure not in there:
+                yield f"no cell shows the {figure} of: {cell.source[:60]}"
 
 
 def one_exercise_has_a_solution_and_a_wrong_answer(lesson: Notebook) -> Faults:
