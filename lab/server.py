@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from lab.facts import NotSeen, until
@@ -71,12 +72,16 @@ class Server:
         """`not started`, `running`, `frozen` or `ended`."""
         return self.process.state
 
-    def start(self, **settings: Any) -> None:
-        """Start it and wait until it serves."""
-        self.launch(**settings)
+    def start(
+        self, *, environment: Mapping[str, str] = MappingProxyType({}), **settings: Any
+    ) -> None:
+        """Start it and wait until it serves. `environment` is what it finds there besides."""
+        self.launch(environment=environment, **settings)
         self.process.wait_ready()
 
-    def launch(self, **settings: Any) -> None:
+    def launch(
+        self, *, environment: Mapping[str, str] = MappingProxyType({}), **settings: Any
+    ) -> None:
         """Start it without waiting; `process.wait_ready()` does."""
         places = {
             "port": 0,
@@ -92,7 +97,7 @@ class Server:
             # The number of the start that is about to be made.
             places["failpoint_log"] = self._hits_of(self.process.starts + 1)
             chosen["failpoints"] = "; ".join(armed)
-        self.process.environment = self._environ | variables(places | chosen)
+        self.process.environment = {**self._environ, **environment, **variables(places | chosen)}
         self.process.launch()
         self._armed, self._taken = [], set()
 

@@ -140,6 +140,12 @@ class Settings:
     token: str | None = _setting(
         "SOPHOS_TOKEN", None, "The token a client must send; needed off loopback."
     )
+    tracing: bool = _setting(
+        "SOPHOS_TRACING",
+        False,
+        "Whether LANGSMITH_… variables may have messages sent to a tracing service.",
+        _truth,
+    )
     ready_file: Path | None = _setting(
         "SOPHOS_READY_FILE", None, "Where pid, port, boot id and URL appear when serving.", Path
     )
