@@ -12,7 +12,6 @@ from runtime_parts import House, outcome, scenario
 from runtime_parts import say as send
 
 from sophos.errors import RecordDamaged
-from sophos.run import RunStatus
 
 CHECKPOINT: Final[dict[str, Any]] = {
     "v": 4,
@@ -59,7 +58,7 @@ async def see_damage(house: House, thread: str) -> None:
         with pytest.raises(RecordDamaged):
             [found async for found in await runtime.checkpoints(thread)]
         run = await outcome(runtime, await send(runtime, "Second", thread))
-        assert run.status is RunStatus.FAILED
+        assert (run.error_code, run.error_message) == (RecordDamaged.code, RecordDamaged().message)
         assert (await outcome(runtime, await send(runtime, "Third"))).error_code is None
         await runtime.delete_conversation(thread)
 
