@@ -25,6 +25,7 @@ from lab.witness import Neighbour, Outside, RealModel, ScriptedModel, Site
 from lab.workspace import ROOT, make_workspace
 
 if TYPE_CHECKING:
+    from lab.kernel import Kernel
     from lab.tables import Tables
 
 MODEL_VARIABLE: Final = "SOPHOS_LAB_MODEL"
@@ -101,6 +102,16 @@ class Bench:
         """A second server on the same workspace, for what happens when there are two."""
         return self._server("second")
 
+    @cached_property
+    def kernel(self) -> Kernel:
+        """Another notebook's kernel: `run`, `press_stop`, `restart`, and its `process`."""
+        # Only a lesson about kernels needs the client of one, which takes a while to import.
+        from lab.kernel import Kernel  # noqa: PLC0415
+
+        kernel = Kernel(self.workspace)
+        self._kept(kernel.process)
+        return kernel
+
     @property
     def client(self) -> Client:
         """An HTTP client of `sophos`, wherever it is after a restart; starts it the first time."""
@@ -124,6 +135,11 @@ class Bench:
         self._serve()
         _ = self.site
         return self
+
+    def pace(self, tokens_per_second: float) -> None:
+        """The scripted model's pace from now on, 0 for none. A real model keeps its own."""
+        if self.is_scripted:
+            self.model.pace(tokens_per_second)
 
     def close(self) -> None:
         """End every process, Sophos first. The workspace stays until this process has ended."""

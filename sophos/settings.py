@@ -131,7 +131,7 @@ class Settings:
         "SOPHOS_TRACING",
         False,
         "Whether LANGSMITH_… variables may have messages sent to a tracing service.",
-        _truth,
+        truth,
     )
     ready_file: Path | None = _setting(
         "SOPHOS_READY_FILE", None, "Where pid, port, boot id and URL appear when serving.", Path
