@@ -131,6 +131,12 @@ class Topology:
         ]
         return frame(rows, ["from", "to", "route", "through", "kept_by", "how"])
 
+    def only(self, *names: str) -> Topology:
+        """These containers alone, with the networks they stand in."""
+        members = {name: self.members[name] for name in names}
+        nets = {net for service in members.values() for net in service.networks}
+        return Topology(members=members, nets={name: self.nets[name] for name in nets})
+
     def leads_out(self, name: str) -> bool:
         return any(not self.nets[net].internal for net in self.members[name].networks)
 

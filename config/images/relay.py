@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import signal
+import socket
+import struct
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -53,14 +55,14 @@ async def _join(
             far_reader, far_writer = await asyncio.open_connection(host, port)
     except (OSError, TimeoutError) as error:
         print(f"{host}:{port} cannot be reached: {error!r}.", file=sys.stderr, flush=True)
-        writer.transport.abort()
+        _break_off(writer)
         return
     try:
         # A request may be over while its answer still comes: each direction ends by itself.
         await asyncio.gather(_pass(reader, far_writer), _pass(far_reader, writer))
     finally:
         for end in (writer, far_writer):
-            end.transport.abort()
+            end.close()
 
 
 async def _pass(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
@@ -73,7 +75,14 @@ async def _pass(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
         await sink.drain()
     except OSError:
         # One side broke off: the other must not wait for what will not come.
-        sink.transport.abort()
+        _break_off(sink)
+
+
+def _break_off(writer: asyncio.StreamWriter) -> None:
+    # With a reset: a plain end would read as if everything had been said.
+    connection = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -112,7 +112,7 @@ class Builder:
                 folder = Path(self.mapped(name, text))
                 folder.mkdir(parents=True, exist_ok=True)
             elif word == "ENV":
-                environment.update(pair.split("=", 1) for pair in shlex.split(text))
+                environment.update(dict(pair.split("=", 1) for pair in shlex.split(text)))
             elif word == "COPY":
                 self._copy(name, folder, text)
             elif word == "RUN":
@@ -147,8 +147,8 @@ class Builder:
     def _run(self, name: str, folder: Path, text: str, environment: Mapping[str, str]) -> None:
         if text.startswith(INSTALLS_UV):
             wanted = text.removeprefix(INSTALLS_UV)
-            said = subprocess.run(["uv", "--version"], capture_output=True, text=True, check=True)
-            assert wanted == f"uv=={said.stdout.split()[1]}"
+            uv = subprocess.run(["uv", "--version"], capture_output=True, text=True, check=True)
+            assert wanted == f"uv=={uv.stdout.split()[1]}"
             return
         if os.geteuid() != 0:
             text = text.replace("-o 10001 -g 10001 ", "")  # only root gives files away
