@@ -119,7 +119,7 @@ def check_origin(headers: Mapping[bytes, bytes], scheme_here: str = "http") -> N
         return  # not a browser, or one that says so by other headers
     scheme, _, authority = headers[b"origin"].decode("latin-1").lower().partition("://")
     host = headers.get(b"host", b"").decode("latin-1").lower()
-    # A proxy that ends TLS need not say so: then the page is https, and this is http.
+    # Where a proxy says that it ended TLS. One that does not: the page is https, and this is http.
     if scheme_here == "https" != scheme:
         raise ForbiddenOrigin
     port = DEFAULT_PORTS.get(scheme)

@@ -26,6 +26,7 @@ HOME: Final = "./"
 WRONG: Final = "That is not the token. Compare it with what you were given, and try again."
 _FORM: Final = (Path(__file__).parent / "sign_in.html").read_text(encoding="utf-8")
 _SIGNED_IN: Final = (Path(__file__).parent / "signed_in.html").read_text(encoding="utf-8")
+_TOLD: Final = ("retry-after", "www-authenticate")  # headers of an error that the page keeps
 _NO_PROBLEM: Final = '<p id="problem" hidden></p>'
 
 router = APIRouter(include_in_schema=False)
@@ -86,6 +87,3 @@ def _refused(error: RequestError) -> HTMLResponse:
     page = page.replace("<title>", "<title>Not signed in: ")
     kept = {name: answer.headers[name] for name in _TOLD if name in answer.headers}
     return HTMLResponse(page, status_code=answer.status_code, headers=kept)
-
-
-_TOLD: Final = ("retry-after", "www-authenticate")

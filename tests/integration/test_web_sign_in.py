@@ -193,3 +193,19 @@ def test_a_stream_that_is_open_goes_on_when_another_is_refused() -> None:
             assert [event.name async for event in stream] == ["token", "end"]
 
     run(scenario())
+
+
+def test_whoever_signs_in_sees_and_may_delete_everything() -> None:
+    async def scenario() -> None:
+        async with asked(token=TOKEN) as site:
+            await sign_in(site)
+            started = await site.start("Ada's own words")
+            await site.http.post(f"/api/runs/{started['run']}/cancel")
+            await site.http.post("/sign-out")
+            await sign_in(site)
+            [listed] = (await site.http.get("/api/conversations")).json()["conversations"]
+            assert listed["title"] == "Ada's own words"
+            deleted = await site.http.delete(f"/api/conversations/{listed['id']}")
+            assert deleted.status_code == 204
+
+    run(scenario())
