@@ -2,6 +2,7 @@
 
     copies(bench, "heliotrope")                  one row a file that holds it
     nowhere(bench, told, known=prompt)           a verdict: not one phrase of it is on disk
+    in_free_pages(database, "heliotrope")        whether it stands where no row can be
 
 A database file has more bytes than its rows: a log, pages that are free, room that a shorter row
 left. A text that lies across the border of two pages is not found, which is why `nowhere` looks
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from struct import unpack
 from typing import Final
 
 import pandas as pd
@@ -22,6 +24,7 @@ from lab.frame import frame
 from lab.workspace import Workspace
 
 PHRASE: Final = 5  # words
+LARGEST_PAGE: Final = 65_536  # bytes; the file's header says 1 for it
 _KEEPERS: Final = (
     ("db/sophos.db-wal", "Sophos: the database's log of writes"),
     ("db/sophos.db-shm", "Sophos: the index of that log"),
@@ -46,14 +49,16 @@ def copies(bench: Bench, text: str, *, raw: bool = False) -> pd.DataFrame:
     return frame(rows, ["file", "kept_by"], ["times"] if raw else [])
 
 
-def nowhere(bench: Bench, text: str, *, known: str) -> Verdict:
+def nowhere(bench: Bench, text: str, *, known: str, within: str = "") -> Verdict:
     """No phrase of the text is in any file. `known` is a text that is: a search must be able to find.
 
-    A phrase is five words that follow one another; a shorter text is one phrase.
+    A phrase is five words that follow one another; a shorter text is one phrase. `within` is how
+    the names begin of the files that count: `db/`.
     """
     words = text.split()
     phrases = [" ".join(words[n : n + PHRASE]) for n in range(max(1, len(words) - PHRASE + 1))]
-    files = _files(bench.workspace)
+    every = _files(bench.workspace)
+    files = {name: data for name, data in every.items() if name.startswith(within)}
     found = []
     for name, data in files.items():
         # The first of each file: how many are found is a matter of where its pages end.
@@ -63,11 +68,26 @@ def nowhere(bench: Bench, text: str, *, known: str) -> Verdict:
     if not any(known.encode() in data for data in files.values()):
         missing.append(f"a search that finds what is there: {known!r} was not found")
     return check(
-        "no phrase of it is in any file",
+        f"no phrase of it is in any file{f' of {within}' if within else ''}",
         faults=found,
-        seen=f"{len(phrases)} phrases",
+        seen=f"looked for {len(phrases)} phrase{'s' * (len(phrases) != 1)}, and for what is there",
         missing=missing,
     )
+
+
+def in_free_pages(database: Path, text: str) -> bool:
+    """Whether a page that the database file lists as free has the text, of rows that are gone."""
+    data = database.read_bytes()
+    size = int.from_bytes(data[16:18], "big")
+    size = LARGEST_PAGE if size == 1 else size
+    free: set[int] = set()
+    trunk = int.from_bytes(data[32:36], "big")
+    while trunk:
+        page = data[(trunk - 1) * size : trunk * size]
+        following, count, *leaves = unpack(f">{size // 4}I", page)
+        free |= {trunk, *leaves[:count]}
+        trunk = following
+    return any(text.encode() in data[(page - 1) * size : page * size] for page in free)
 
 
 def _files(workspace: Workspace) -> Mapping[str, bytes]:

@@ -9,7 +9,7 @@ import pytest
 
 from lab.bench import Bench
 from lab.check import Outcome
-from lab.copies import copies, nowhere
+from lab.copies import copies, in_free_pages, nowhere
 
 FACT = "the heliotrope stands behind the blue door"
 
@@ -58,3 +58,25 @@ def test_part_of_a_text_is_a_copy_and_its_file_is_named(bench: Bench) -> None:
     verdict = nowhere(bench, FACT, known="mcpServers")
     assert verdict.outcome is Outcome.VIOLATED
     assert verdict.findings == ("site.jsonl holds 'heliotrope stands behind the blue'",)
+
+
+def test_a_search_can_be_held_to_some_of_the_files(bench: Bench) -> None:
+    write(bench, "site.jsonl", f"a visit, and {FACT}")
+    write(bench, "db/other", "a visit")
+    assert nowhere(bench, FACT, known="a visit", within="db/").outcome is Outcome.HOLDS
+    assert nowhere(bench, FACT, known="a visit", within="site").outcome is Outcome.VIOLATED
+
+
+@pytest.mark.parametrize("erase", [True, False])
+def test_free_pages_keep_what_was_deleted_unless_it_is_overwritten(
+    bench: Bench, erase: bool
+) -> None:
+    with closing(sqlite3.connect(bench.workspace.database, isolation_level=None)) as database:
+        database.execute(f"PRAGMA secure_delete = {erase}")
+        database.execute("CREATE TABLE facts (text)")
+        database.executemany("INSERT INTO facts VALUES (?)", [(FACT * 100,)] * 9)
+        assert not in_free_pages(bench.workspace.database, FACT)
+        database.execute("DELETE FROM facts")
+        assert in_free_pages(bench.workspace.database, FACT) != erase
+        database.execute("VACUUM")
+        assert not in_free_pages(bench.workspace.database, FACT)
