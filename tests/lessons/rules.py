@@ -180,7 +180,7 @@ def enough_is_predicted_checked_and_drawn(lesson: Notebook) -> Faults:
 
 
 def figures_in_the_prose_are_shown_by_a_cell(lesson: Notebook) -> Faults:
-    cells = lesson.shown + "\n".join(cell.source for cell in lesson.code)
+    cells = lesson.text_shown + "\n".join(cell.source for cell in lesson.code)
     there = set(figures(cells))
     # The first cell says how long the lesson takes.
     for cell in lesson.text[1:]:

@@ -15,6 +15,6 @@ def test_a_measure_that_is_not_there_is_refused_and_the_others_named(
         main(["speed"])
     assert refused.value.code == 2
     assert (
-        "there is no measure speed: write class, failpoints, requests, start, threads"
+        "there is no measure speed: write class, failpoints, page, requests, start, threads"
         in capsys.readouterr().err
     )
