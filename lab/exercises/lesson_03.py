@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from lab.backup import copy_whole, row_counts
 from lab.check import Outcome, Verdict, check
-from lab.copies import copy_whole, row_counts
 from lab.exercise import Exercise
 
 _CLAIM: Final = "a copy that is made while the server works has every row"

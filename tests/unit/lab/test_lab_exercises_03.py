@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.backup import TABLES
 from lab.check import Outcome
-from lab.copies import TABLES
 from lab.exercise import exercise
 
 
