@@ -27,6 +27,7 @@
     │   ├── AttemptsExhausted             ATTEMPTS_EXHAUSTED
     │   └── AgentFailure                  AGENT_FAILURE
     ├── StorageUnavailable                STORAGE_UNAVAILABLE    in a request, in a run, or at start-up
+    │   └── RecordDamaged                 STORAGE_UNAVAILABLE    of one conversation
     └── StartupError                      STARTUP_FAILED         the process does not start
 
 A class's docstring is its default message: it is shown to people and says what to do.
@@ -36,6 +37,8 @@ A foreign error becomes one of these where the foreign library is, with `raise �
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -210,6 +213,19 @@ class StorageUnavailable(SophosError):
     """The database cannot be used. Check the disk and the permissions of DATABASE_PATH, then try again."""
 
     code = "STORAGE_UNAVAILABLE"
+
+
+class RecordDamaged(StorageUnavailable):
+    """The record of this conversation is damaged and cannot be read. Restore DATABASE_PATH from a copy, or delete the conversation."""
+
+
+@contextmanager
+def reading_record() -> Iterator[None]:
+    """Turn what any library raises over bytes that are no record into RecordDamaged."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:
+        raise RecordDamaged from error
 
 
 class StartupError(SophosError):

@@ -127,6 +127,12 @@ class Settings:
     root_path: str = _setting(
         "SOPHOS_ROOT_PATH", "", "The path a proxy serves this under, as in /sophos.", prefix
     )
+    tracing: bool = _setting(
+        "SOPHOS_TRACING",
+        False,
+        "Whether LANGSMITH_… variables may have messages sent to a tracing service.",
+        truth,
+    )
     ready_file: Path | None = _setting(
         "SOPHOS_READY_FILE", None, "Where pid, port, boot id and URL appear when serving.", Path
     )

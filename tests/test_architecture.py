@@ -34,6 +34,7 @@ VALUES: Final = (
     "run",
     "settings",
     "tool",
+    "tracing",
     "variables",
 )
 # A room may import its own level and any level before it. Rooms of one level are peers.

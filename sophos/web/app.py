@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
-from fastapi.staticfiles import StaticFiles
 
 from sophos.settings import Settings
 from sophos.web import chat, conversations, health, pages, problems, runs, sign_in
@@ -74,6 +73,6 @@ def create_app(settings: Settings, boot_id: str, runtime: asyncio.Future[Runtime
             lambda: RedirectResponse(f"{settings.root_path}/", HTTPStatus.PERMANENT_REDIRECT),
             include_in_schema=False,
         )
-    app.mount("/static", StaticFiles(directory=pages.STATIC))
+    app.mount("/static", pages.Files(directory=pages.STATIC))
     problems.install(app)
     return app

@@ -43,6 +43,7 @@ FORM: Final = Kind(
     unsupported="The body must be a form, as the sign-in page sends it.",
     too_large=f"The form is too large. It may have {FORM_LIMIT:,} bytes.",
 )
+_ENCODED: Final = "The body must come as it is. Send it without Content-Encoding."
 
 
 async def read_body(
@@ -63,6 +64,8 @@ async def read_body(
     media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if media_type != kind.media_type:
         raise UnsupportedMediaType(kind.unsupported)
+    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        raise UnsupportedMediaType(_ENCODED)
     if length > kind.limit:
         raise MessageTooLarge(kind.too_large)
     try:

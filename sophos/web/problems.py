@@ -21,6 +21,7 @@ from sophos.errors import (
     MessageTooLarge,
     MethodNotAllowed,
     NotFound,
+    RecordDamaged,
     RequestError,
     RunFailure,
     RunNotActive,
@@ -60,9 +61,11 @@ STATUS: Final[Mapping[type[SophosError], HTTPStatus]] = {
     IdempotencyKeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
     ShuttingDown: HTTPStatus.SERVICE_UNAVAILABLE,
     StorageUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    RecordDamaged: HTTPStatus.SERVICE_UNAVAILABLE,
     StartupError: HTTPStatus.SERVICE_UNAVAILABLE,
-    # A run's failure is told by its row and its stream, never by the answer to a request.
-    RunFailure: HTTPStatus.INTERNAL_SERVER_ERROR,
+    # A run's failure is told by its row and its stream. A request meets one only where the agent
+    # could not be opened, and without it no thread can be read.
+    RunFailure: HTTPStatus.SERVICE_UNAVAILABLE,
     SophosError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 """A class that is not listed takes the status of the nearest class above it that is."""
