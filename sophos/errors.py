@@ -6,6 +6,7 @@
     │   ├── MessageTooLarge               MESSAGE_TOO_LARGE
     │   ├── UnsupportedMediaType          UNSUPPORTED_MEDIA_TYPE
     │   ├── Unauthorised                  UNAUTHORISED
+    │   ├── TooManyGuesses                TOO_MANY_GUESSES
     │   ├── ForbiddenHost                 FORBIDDEN_HOST
     │   ├── ForbiddenOrigin               FORBIDDEN_ORIGIN
     │   ├── NotFound                      NOT_FOUND
@@ -78,9 +79,20 @@ class UnsupportedMediaType(RequestError):
 
 
 class Unauthorised(RequestError):
-    """A token is needed. Send Authorization: Bearer with the value of SOPHOS_TOKEN."""
+    """A token is needed. Sign in at sign-in, or send Authorization: Bearer with SOPHOS_TOKEN's value."""
 
     code = "UNAUTHORISED"
+
+
+class TooManyGuesses(RequestError):
+    """Too many wrong tokens came from this address. Wait as many seconds as Retry-After says."""
+
+    code = "TOO_MANY_GUESSES"
+
+    def __init__(self, message: str | None = None, *, wait: int = 0, **ids: str | None) -> None:
+        """`wait` is in seconds."""
+        super().__init__(message, **ids)
+        self.wait = wait
 
 
 class ForbiddenHost(RequestError):

@@ -118,6 +118,14 @@ ELSEWHERE: Final = {
         "a long thread",
         f"{_TESTS}::test_delta_checkpoints_grow_with_the_thread_and_not_with_its_square",
     ),
+    Protection.REPLAY: (
+        "a viewer that comes back, and no death",
+        f"{_TESTS}::test_replay_sends_whoever_comes_back_what_was_missed",
+    ),
+    Protection.ERASE: (
+        "a deletion, and no death",
+        f"{_TESTS}::test_erase_leaves_no_byte_of_a_deleted_conversation",
+    ),
     Protection.DONE_CHECK: (
         "a model server that breaks off",
         f"{_TESTS}::test_done_check_refuses_half_an_answer",

@@ -88,7 +88,8 @@ class Registry:
         found = self._active.get(conversation)
         if found is not None and found.run.id == newest.id:
             if asked == newest.id and number <= len(found.log):
-                return found.log.follow(number)
+                replays = self._protections.on(Protection.REPLAY)
+                return found.log.follow(number if replays else len(found.log))
             return _replay(found.log, gap=asked not in (None, newest.id))
         if asked == newest.id and self._ended.get(newest.id) == number:
             return None

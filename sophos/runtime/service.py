@@ -21,7 +21,7 @@ from sophos.events import Sent
 from sophos.failpoints import Failpoints, Point
 from sophos.run import ACTIVE, Run, RunKind, RunStatus
 from sophos.runtime.answers import ConversationView, Page, Readiness, Started
-from sophos.runtime.recovery import Recovered, work_left
+from sophos.runtime.recovery import Recovered, owed_messages, work_left
 from sophos.runtime.registry import Registry
 from sophos.settings import Settings
 from sophos.storage.record import Record
@@ -121,10 +121,15 @@ class Runtime:
         messages = await (await self.agent()).messages(conversation)
         newest = await self.record.runs.latest(conversation)
         active = newest if newest is not None and newest.status in ACTIVE else None
+        head = await self.record.checkpoints.head(conversation)
+        pending = head.next if head is not None else ()
+        owed = await owed_messages(self.record.runs, conversation, head, self.settings.protections)
         return ConversationView(
             conversation=found,
             messages=messages,
-            resumable=active is None and await self._work_left(conversation),
+            resumable=active is None and bool(pending or owed),
+            next=pending,
+            owed=[run.id for run in owed],
             active_run=active.id if active else None,
             pending_decision=None,
         )

@@ -27,7 +27,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from sophos.errors import reading_record
-from sophos.storage.database import connect, storage_edge
+from sophos.storage.connection import connect, storage_edge
 from sophos.storage.head import Head, head_of, pending_nodes, well_formed
 from sophos.storage.open_file import OpenFile
 from sophos.storage.whole import whole
@@ -78,7 +78,9 @@ class Checkpoints(AsyncSqliteSaver):
 
         Read on a connection of its own: the saver's lock is never held, so no run waits.
         """
-        async with open_checkpoints(self._path, file=self._file, barrier=False) as reader:
+        async with open_checkpoints(
+            self._path, file=self._file, barrier=False, erase=True
+        ) as reader:
             with storage_edge(), reading_record():
                 newest_first = [well_formed(found) async for found in reader.alist(_config(thread))]
         for found in reversed(newest_first):
@@ -163,13 +165,14 @@ class Checkpoints(AsyncSqliteSaver):
 
 @asynccontextmanager
 async def open_checkpoints(
-    path: Path, *, file: OpenFile, barrier: bool
+    path: Path, *, file: OpenFile, barrier: bool, erase: bool
 ) -> AsyncIterator[Checkpoints]:
     """Open the saver's connection to the file that `open_database` made."""
     async with AsyncExitStack() as opened:
         with storage_edge():
             # The saver commits by itself and counts on the driver to begin its transactions.
-            connection = await opened.enter_async_context(connect(path, isolation_level="DEFERRED"))
+            deferred = connect(path, isolation_level="DEFERRED", erase=erase)
+            connection = await opened.enter_async_context(deferred)
             # The saver reads rows by place and unpacks them.
             connection.row_factory = None
             saver = Checkpoints(connection, path, file=file, barrier=barrier)

@@ -2,7 +2,7 @@
 
 A deletion has two halves, because a thread's checkpoints are on a connection of their own:
 `mark_deleted` hides the conversation for good and removes its runs, `purge` removes the last row
-once the checkpoints are gone. `deleted` lists what a dead process left between the two.
+once the checkpoints are gone, and then every byte of them that the log of writes still has. `deleted` lists what a dead process left between the two.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Final
 from sophos.conversation import Conversation, ConversationSummary
 from sophos.errors import BadRequest, NotFound
 from sophos.run import RunStatus
-from sophos.storage.database import Database, fetch
+from sophos.storage.connection import fetch
+from sophos.storage.database import Database
 from sophos.storage.runs import refuse_if_active
 
 _BEFORE_THE_NEWEST: Final = ("~", "")  # sorts after every time
@@ -123,13 +124,14 @@ class Conversations:
         return [row["id"] for row in rows]
 
     async def purge(self, conversation_id: str) -> None:
-        """Remove the last row of a marked conversation; do nothing if it is not marked."""
+        """Remove the last row of a marked conversation, if it is marked, and cut the log."""
         async with self._database.transaction() as connection:
             await fetch(
                 connection,
                 "DELETE FROM conversations WHERE id = ? AND deleted_at IS NOT NULL",
                 (conversation_id,),
             )
+        await self._database.cut_log()
 
 
 def _conversation(row: sqlite3.Row) -> Conversation:

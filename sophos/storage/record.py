@@ -29,9 +29,12 @@ async def open_record(path: Path, *, owner: str, protections: Protections) -> As
     """Own and open the file. Raises StartupError, with nothing left open."""
     single_owner = protections.on(Protection.SINGLE_OWNER)
     barrier = protections.on(Protection.WRITE_BARRIER)
+    erase = protections.on(Protection.ERASE)
     async with (
-        open_database(path, owner=owner, single_owner=single_owner) as database,
-        open_checkpoints(database.path, file=database.file, barrier=barrier) as checkpoints,
+        open_database(path, owner=owner, single_owner=single_owner, erase=erase) as database,
+        open_checkpoints(
+            database.path, file=database.file, barrier=barrier, erase=erase
+        ) as checkpoints,
     ):
         yield Record(
             database=database,

@@ -15,7 +15,8 @@ import aiosqlite
 
 from sophos.errors import NotFound, RunWaiting, SessionInProgress
 from sophos.run import ACTIVE, TRANSITIONS, Run, RunKind, RunStatus
-from sophos.storage.database import Database, fetch
+from sophos.storage.connection import fetch
+from sophos.storage.database import Database
 from sophos.storage.idempotency import BY_KEY, fingerprint, first_by_key, same_body
 
 _INSERT: Final = """

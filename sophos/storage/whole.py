@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 import aiosqlite
 
-from sophos.storage.database import storage_edge
+from sophos.storage.connection import storage_edge
 
 PATIENCE: Final = 30.0  # seconds that a cancelled caller waits for its write to end
 

@@ -52,7 +52,7 @@ async def listing(
 async def read(
     conversation: Id, request: Request, runtime: OpenedRuntime, render: Rendering = None
 ) -> ConversationDetail:
-    """The messages of the newest checkpoint, and whether work is left."""
+    """The messages of the newest checkpoint, and whether and why work is left."""
     view = await runtime.conversation(conversation)
     if render is None:
         messages = [MessageBody.of(message) for message in view.messages]
@@ -66,6 +66,8 @@ async def read(
         conversation=ConversationBody.of(view.conversation),
         messages=messages,
         resumable=view.resumable,
+        next=list(view.next),
+        owed=list(view.owed),
         active_run=view.active_run,
         pending_decision=view.pending_decision,
     )

@@ -56,9 +56,9 @@ def reference_page(description: dict[str, Any]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        '<title>Sophos: the API</title><link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/static/style.css"></head>'
+        '<title>Sophos: the API</title><link rel="icon" href="static/icon.svg"><link rel="stylesheet" href="static/style.css"></head>'
         '<body class="reference"><main><h1>The API</h1><p>The whole description, with every body,'
-        f' is <a href="/openapi.json">/openapi.json</a>.</p>{routes}</main></body></html>'
+        f' is <a href="openapi.json">openapi.json</a>.</p>{routes}</main></body></html>'
     )
 
 

@@ -32,6 +32,7 @@ from sophos.errors import (
     SophosError,
     StartupError,
     StorageUnavailable,
+    TooManyGuesses,
     Unauthorised,
     UnsupportedMediaType,
 )
@@ -45,6 +46,7 @@ STATUS: Final[Mapping[type[SophosError], HTTPStatus]] = {
     RequestError: HTTPStatus.BAD_REQUEST,
     BadRequest: HTTPStatus.BAD_REQUEST,
     Unauthorised: HTTPStatus.UNAUTHORIZED,
+    TooManyGuesses: HTTPStatus.TOO_MANY_REQUESTS,
     ForbiddenHost: HTTPStatus.FORBIDDEN,
     ForbiddenOrigin: HTTPStatus.FORBIDDEN,
     NotFound: HTTPStatus.NOT_FOUND,
@@ -88,6 +90,8 @@ def problem(error: SophosError, headers: Mapping[str, str] | None = None) -> JSO
     extra = dict(headers or {})
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         extra["Retry-After"] = str(RETRY_AFTER)
+    if isinstance(error, TooManyGuesses):
+        extra["Retry-After"] = str(error.wait)
     if status is HTTPStatus.UNAUTHORIZED:
         extra["WWW-Authenticate"] = "Bearer"
     detail: dict[str, Any] = {"code": error.code, "message": error.message}
@@ -103,6 +107,7 @@ def described(*errors: type[SophosError]) -> Responses:
     always: tuple[type[SophosError], ...] = (
         BadRequest,
         Unauthorised,
+        TooManyGuesses,
         ForbiddenHost,
         StorageUnavailable,
     )

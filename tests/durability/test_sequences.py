@@ -235,7 +235,7 @@ class Order:
         assert [viewer.faults() for viewer in viewers] == [[]] * len(viewers)
 
     def _start(self, point: str) -> None:
-        rules = {"failpoints": f"{point}=kill"} if point else {}
+        rules: dict[str, Any] = {"failpoints": f"{point}=kill"} if point else {}
         self.armed = point
         self.bench.sophos.start(**rules)
         # Nothing stays `running` after a restart.
