@@ -15,7 +15,7 @@ which is whatever runs on this machine. What keeps a connection from being opene
     configured      there is a route; a command line, a token or a program's own refusal is all there is
 
 and the last may be changed by whoever controls that program. Read from the file alone; tests rebuild
-it with real network namespaces and compare (tests/integration/test_topology_namespaces.py).
+it with real network namespaces and compare (tests/containers/test_topology.py).
 """
 
 from __future__ import annotations
