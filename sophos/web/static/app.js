@@ -49,9 +49,10 @@ const connection = new Connection({
   changed: () => {
     const lost = connection.recovering;
     document.body.classList.toggle("lost", lost);
-    say("connection-text", lost ? `${connection.why} What you see is what was read last. ${sentence()}` : "");
+    say("connection-text", lost ? `${connection.why} You see what was read last. ${sentence()}` : "");
     $("connection").hidden = !lost;
     tellConnection();
+    update();
   },
   back: () => {
     sidebar.refresh();
@@ -139,6 +140,7 @@ function blank(before) {
   document.title = "Sophos";
   say("problem", "");
   if (address() !== shown.id) history.pushState(null, "", shown.id ? `#${shown.id}` : location.pathname);
+  if (!isWide() && $("sidebar").contains(document.activeElement)) box.focus();
   showList(false);
   panels();
   update();
@@ -162,10 +164,10 @@ function update() {
   if (going.includes(document.activeElement)) box.focus();
   $("send").disabled = actions.busy || running;
   $("stop").hidden = !running;
+  $("stop").disabled = connection.recovering;
   $("resume").hidden = !view?.resumable;
-  $("exports").hidden = shown.id === null;
   $("strip").hidden = view === null;
-  say("state", view ? stateText(view) : "");
+  say("state", view ? stateText(view, connection.recovering) : "");
   place($("status"), view?.runs.length ? [statusElement(view.runs.at(-1).status)] : []);
   $("record").setAttribute("aria-busy", String(running));
   compareIfAsked();
