@@ -7,16 +7,17 @@ dead one can be read as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
+from lab.frame import frame, show_all
 from lab.names import Names
 from lab.roles import connections, members
 from lab.snapshot import Read, snapshot
@@ -26,9 +27,6 @@ from lab.walk import walk
 from lab.witness import memory_rows, read_effects, read_visits
 from lab.workspace import Workspace
 
-SHOWN_ROWS: Final = 100
-SHOWN_CHARACTERS: Final = 160  # of one cell of a frame
-SHOWN_WIDTH: Final = 160  # characters of a frame's line, where it is shown as text
 _CONVERSATIONS: Final = """
     SELECT conversations.*,
            (SELECT count(*) FROM runs WHERE conversation_id = conversations.id) AS runs,
@@ -37,8 +35,6 @@ _CONVERSATIONS: Final = """
     FROM conversations ORDER BY created_at, rowid
 """
 _RUNS: Final = "SELECT * FROM runs ORDER BY sequence"
-
-Row = Mapping[str, Any]
 
 
 class Tables:
@@ -54,7 +50,7 @@ class Tables:
         self._shown = shown
         self._ledger = ledger
         self._names = Names()
-        _show_all()
+        show_all()
 
     def conversations(self, *, raw: bool = False) -> pd.DataFrame:
         """Oldest first; `status` is the newest run's."""
@@ -71,7 +67,7 @@ class Tables:
                 if row["deleted_at"] is None
             ]
         columns = ["conversation", "title", "messages", "runs", "status"]
-        return _frame(rows, columns, ["id", "created_at", "updated_at"] if raw else [])
+        return frame(rows, columns, ["id", "created_at", "updated_at"] if raw else [])
 
     def runs(self, conversation: str | None = None, *, raw: bool = False) -> pd.DataFrame:
         """Every attempt, oldest first, of one conversation (its id or short name) or of all."""
@@ -93,7 +89,7 @@ class Tables:
             ]
         columns = ["run", "conversation", "kind", "resume_of", "status", "error_code", "owner"]
         ids = ["id", "conversation_id", "boot_id", "started_at", "finished_at", "error_message"]
-        return _frame(rows, columns, ids if raw else [])
+        return frame(rows, columns, ids if raw else [])
 
     def checkpoints(self, conversation: str, *, raw: bool = False) -> pd.DataFrame:
         """A thread's states, oldest first: after the input (step −1), and after each step."""
@@ -104,19 +100,19 @@ class Tables:
         ]
         columns = ["step", "source", "next", "run", "messages"]
         # Sizes differ by a few bytes from run to run: there are random numbers in a checkpoint.
-        return _frame(rows, columns, ["bytes", "id", "parent"] if raw else [])
+        return frame(rows, columns, ["bytes", "id", "parent"] if raw else [])
 
     def writes(self, conversation: str, *, raw: bool = False) -> pd.DataFrame:
         """What the tasks of the step after `step` finished; pending until a checkpoint holds it."""
         rows = [asdict(write) for write in self.thread(conversation).writes]
         columns = ["step", "task", "channel", "what", "pending"]
-        return _frame(rows, columns, ["bytes", "checkpoint", "task_id"] if raw else [])
+        return frame(rows, columns, ["bytes", "checkpoint", "task_id"] if raw else [])
 
     def memory(self) -> pd.DataFrame:
         """The Memory server's knowledge graph, as its file holds it: entities, then relations."""
         path = self._workspace.memory_file
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        return _frame(memory_rows(self.placed(text)), ["kind", "name", "type", "content"])
+        return frame(memory_rows(self.placed(text)), ["kind", "name", "type", "content"])
 
     def effects(self, *, raw: bool = False) -> pd.DataFrame:
         """What the task tracker did, in order, and which call each key stands for."""
@@ -126,12 +122,12 @@ class Tables:
                 asdict(effect) | {"idempotency_key": effect.key, "key": self._key(effect.key)}
                 for effect in read_effects(self._workspace.tasks)
             ]
-        return _frame(rows, ["n", "tool", "title", "key"], ["idempotency_key"] if raw else [])
+        return frame(rows, ["n", "tool", "title", "key"], ["idempotency_key"] if raw else [])
 
     def visits(self, *, raw: bool = False) -> pd.DataFrame:
         """What the web site was asked for, in the order of the requests."""
         rows = read_visits(self._ledger)
-        return _frame(rows, ["path", "query", "status"], ["user_agent", "at"] if raw else [])
+        return frame(rows, ["path", "query", "status"], ["user_agent", "at"] if raw else [])
 
     def events(self, run: str, *, raw: bool = False) -> pd.DataFrame:
         """What this bench's client was shown of a run; tokens that follow one another are one row."""
@@ -140,12 +136,12 @@ class Tables:
         seen = self._shown(self._names.identity(run))
         if raw:
             every = [{"id": event.id, "event": event.name, "data": event.data} for event in seen]
-            return _frame(every, ["id", "event", "data"])
+            return frame(every, ["id", "event", "data"])
         rows = [
             {"event": name, "step": step, "what": what, "count": len(list(group))}
             for (name, step, what), group in groupby(seen, key=_told)
         ]
-        return _frame(rows, ["event", "step", "what", "count"])
+        return frame(rows, ["event", "step", "what", "count"])
 
     def processes(self, *, raw: bool = False) -> pd.DataFrame:
         """The live processes of this bench, each followed by those it started."""
@@ -159,7 +155,7 @@ class Tables:
             }
             for member in members(self._workspace.records())
         ]
-        return _frame(rows, ["process", "role", "started_by", "state"], ["pid"] if raw else [])
+        return frame(rows, ["process", "role", "started_by", "state"], ["pid"] if raw else [])
 
     def sockets(self, *, raw: bool = False) -> pd.DataFrame:
         """Who listens, and who is connected to whom; a peer outside the bench is an address."""
@@ -169,7 +165,7 @@ class Tables:
             for socket in connections(self._workspace.records())
         ]
         rows.sort(key=lambda row: (row["process"], row["socket"], row["peer"]))
-        return _frame(rows, ["process", "socket", "peer"], ["address"] if raw else [])
+        return frame(rows, ["process", "socket", "peer"], ["address"] if raw else [])
 
     def walk(self) -> pd.DataFrame:
         """Every stage of a run: how often it happened so far, and how much of it is kept where."""
@@ -184,7 +180,7 @@ class Tables:
             with suppress(FileNotFoundError):  # a file that is replaced while we look
                 name = path.relative_to(directory).as_posix()
                 rows.append({"file": name, "bytes": path.stat().st_size})
-        return _frame(rows, ["file", "bytes"])
+        return frame(rows, ["file", "bytes"])
 
     def thread(self, conversation: str) -> Thread:
         """All that is stored for a thread, as values: what the frames of it are made from."""
@@ -223,14 +219,6 @@ class Tables:
         return f"{self._conversation(thread)}, {self._call(thread, call)}"
 
 
-def _show_all() -> None:
-    """Have pandas show every column and row of a frame: evidence that is cut off is none."""
-    pd.set_option("display.max_columns", None)
-    pd.set_option("display.max_rows", SHOWN_ROWS)
-    pd.set_option("display.max_colwidth", SHOWN_CHARACTERS)
-    pd.set_option("display.width", SHOWN_WIDTH)
-
-
 def _told(event: StreamEvent) -> tuple[str, int | str, str]:
     """What makes two events that follow one another the same row."""
     data = event.data
@@ -241,10 +229,3 @@ def _told(event: StreamEvent) -> tuple[str, int | str, str]:
             return event.name, data["step"], f"{data['event']} {data['name']}"
         case _:
             return event.name, "", data.get("status") or data.get("code") or ""
-
-
-def _frame(rows: Sequence[Row], columns: list[str], raw: Sequence[str] = ()) -> pd.DataFrame:
-    """A frame with these columns alone; nothing is shown as nothing."""
-    wanted = [*columns, *raw]
-    cells = [{name: "" if row[name] is None else row[name] for name in wanted} for row in rows]
-    return pd.DataFrame(cells, columns=wanted)
