@@ -112,19 +112,25 @@ def test_a_message_without_an_answer_is_sent_again_as_the_same_one(stage: Stage)
     stage.play(scenario, [say("ok")])
 
 
-def test_whoever_is_not_signed_in_is_sent_to_sign_in(stage: Stage) -> None:
-    async def scenario(tab: Tab, _: Site) -> None:
+def test_whoever_is_not_signed_in_is_sent_to_sign_in_and_comes_back(stage: Stage) -> None:
+    async def scenario(tab: Tab, site: Site) -> None:
+        conversation = (await site.start("wanted"))["conversation"]
+
         async def refuse(route: Route) -> None:
             error = {"error": {"code": "UNAUTHORISED", "message": "A token is needed."}}
             await route.fulfill(status=401, json=error)
 
         async def sign_in(route: Route) -> None:
+            await tab.page.unroute("**/api/**")
             await route.fulfill(content_type="text/html", body="<title>Sign in</title>")
 
         await tab.page.route("**/api/**", refuse)
         await tab.page.route("**/sign-in", sign_in)
+        await tab.page.goto(f"{tab.base}/#{conversation}")
         await tab.page.reload(wait_until="commit")
         await expect(tab.page).to_have_title("Sign in")
         assert tab.page.url == f"{tab.base}/sign-in"
+        await tab.page.goto(f"{tab.base}/")
+        await expect(tab.at("#title")).to_have_text("wanted")
 
-    stage.play(scenario)
+    stage.play(scenario, [say("ok")])

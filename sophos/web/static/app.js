@@ -194,8 +194,7 @@ function putAway(id) {
   $(id === "panel" ? "panel-toggle" : "list-toggle").focus();
 }
 
-function address() {
-  const wanted = location.hash.slice(1);
+function address(wanted = location.hash.slice(1)) {
   return UUID.test(wanted) ? wanted : null;
 }
 
@@ -236,6 +235,7 @@ for (const id of ["sidebar", "panel"]) {
 box.focus();
 connection.identify();
 sidebar.refresh();
-shown.open(address());
+const before = api.placeBeforeSigningIn();
+shown.open(address() ?? address(before));
 look();
 performance.mark("interactive"); // for whoever measures: tests/benchmarks/measure_page.py
