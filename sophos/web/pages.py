@@ -7,17 +7,38 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 STATIC: Final = Path(__file__).parent / "static"
 
 router = APIRouter(include_in_schema=False)
 
 
+class WholeFile(FileResponse):
+    """A file without parts. Ours are small, and Starlette answers a wrong Range in plain text."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [header for header in scope["headers"] if header[0] != b"range"]
+        self.headers["accept-ranges"] = "none"
+        await super().__call__({**scope, "headers": headers}, receive, send)
+
+
+class Files(StaticFiles):
+    """The page's files, each whole."""
+
+    def file_response(self, *place: Any, **options: Any) -> Response:
+        found = super().file_response(*place, **options)
+        if isinstance(found, FileResponse):
+            return WholeFile(found.path, found.status_code, stat_result=found.stat_result)
+        return found
+
+
 @router.api_route("/", methods=["GET", "HEAD"])
-async def index() -> FileResponse:
-    return FileResponse(STATIC / "index.html")
+async def index() -> WholeFile:
+    return WholeFile(STATIC / "index.html")
 
 
 @router.get("/docs")

@@ -37,10 +37,10 @@ def test_the_server_is_asked_less_and_less_often_until_it_answers(stage: Stage) 
         await tab.send("Hi")
         await site.stop()
         for tried in ("(try 1, after 0.5 s)", "(try 2, after 1 s)", "(try 3, after 2 s)"):
-            await expect(tab.at("#connection-text")).to_contain_text(tried)
+            await expect(tab.at("#connection-tries")).to_contain_text(tried)
         await expect(tab.at("#connection-facts")).to_contain_text("connectionreconnecting")
         await tab.button("Try now").click()
-        await expect(tab.at("#connection-text")).to_contain_text("(try 4, after 4 s)")
+        await expect(tab.at("#connection-tries")).to_contain_text("(try 4, after 4 s)")
 
     stage.play_on(ScriptedRuntime([HOLD]), scenario)
 

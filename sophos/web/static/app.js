@@ -49,8 +49,9 @@ const connection = new Connection({
   changed: () => {
     const lost = connection.recovering;
     document.body.classList.toggle("lost", lost);
-    say("connection-text", lost ? `${connection.why} You see what was read last. ${sentence()}` : "");
     $("connection").hidden = !lost;
+    say("connection-text", lost ? `${connection.why} You see what was read last.` : "");
+    $("connection-tries").textContent = connection.state.replace("reconnecting (", "Trying again (");
     tellConnection();
     update();
   },
@@ -114,10 +115,6 @@ const sidebar = new Sidebar($("list"), $("older"), () => shown.id, {
   remove: (row) => confirmed(row.title || "Untitled", () => actions.remove(row.id)),
 });
 
-function sentence() {
-  return connection.state.replace("reconnecting (", "Trying again (");
-}
-
 function tellConnection() {
   const { state, bootId, before } = connection;
   inspector.showConnection({ state, bootId, before, event: shown.heard, checks });
@@ -169,7 +166,6 @@ function update() {
   $("strip").hidden = view === null;
   say("state", view ? stateText(view, connection.recovering) : "");
   place($("status"), view?.runs.length ? [statusElement(view.runs.at(-1).status)] : []);
-  $("record").setAttribute("aria-busy", String(running));
   compareIfAsked();
 }
 

@@ -11,6 +11,7 @@ export class RunStrip {
   clear() {
     this.picked = null;
     this.kept = new Kept();
+    this.keptDetail = new Kept();
     this.list.replaceChildren();
     this.detail.replaceChildren();
     this.detail.hidden = true;
@@ -28,8 +29,10 @@ export class RunStrip {
     if (grown) this.list.scrollLeft = this.list.scrollWidth;
     const picked = view.runs.findIndex(({ id }) => id === this.picked);
     this.detail.hidden = picked < 0;
-    const shown = picked < 0 ? [] : [detailElement(view, picked, bootId)];
-    this.detail.replaceChildren(...shown);
+    const facts = [view.runs[picked], wrote(view, view.runs[picked] ?? {}), bootId];
+    const made = () => detailElement(view, picked, bootId);
+    place(this.detail, picked < 0 ? [] : [this.keptDetail.get(this.picked, facts, made)]);
+    this.keptDetail.settle();
   }
 
   pick(run) {
