@@ -18,6 +18,7 @@ from typing import Final
 import pandas as pd
 
 from lab.frame import frame, show_all
+from lab.holdings import holdings
 from lab.names import Names
 from lab.roles import connections, members
 from lab.snapshot import Read, snapshot
@@ -122,7 +123,7 @@ class Tables:
                 asdict(effect) | {"idempotency_key": effect.key, "key": self._key(effect.key)}
                 for effect in read_effects(self._workspace.tasks)
             ]
-        return frame(rows, ["n", "tool", "title", "key"], ["idempotency_key"] if raw else [])
+        return frame(rows, ["n", "tool", "title", "key"], ["idempotency_key", "at"] if raw else [])
 
     def visits(self, *, raw: bool = False) -> pd.DataFrame:
         """What the web site was asked for, in the order of the requests."""
@@ -166,6 +167,11 @@ class Tables:
         ]
         rows.sort(key=lambda row: (row["process"], row["socket"], row["peer"]))
         return frame(rows, ["process", "socket", "peer"], ["address"] if raw else [])
+
+    def resources(self) -> pd.DataFrame:
+        """What is held right now and by whom: processes, listening sockets, open files."""
+        rows = [asdict(holding) for holding in holdings(self._workspace)]
+        return frame(rows, ["resource", "kind", "holder"])
 
     def walk(self) -> pd.DataFrame:
         """Every stage of a run: how often it happened so far, and how much of it is kept where."""

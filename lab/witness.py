@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from lab.collector import read_sent
+from lab.facts import until
 from lab.model.handle import Model
 from lab.process import Process
 from lab.settings import clean
@@ -89,6 +91,26 @@ class Site:
         return read_visits(self._ledger)
 
 
+class Outside:
+    """What stands for another machine that is sent data: `url`, `received()`, and its `process`."""
+
+    def __init__(self, process: Neighbour, ledger: Path) -> None:
+        self.url = process.url
+        self.process = process
+        self._ledger = ledger
+
+    def received(self) -> list[dict[str, Any]]:
+        """Every request, oldest first: `method`, `path`, `bytes`, and its `body` as text."""
+        return read_sent(self._ledger)
+
+    def wait_for(self, text: str) -> None:
+        """Until something that holds the text has arrived."""
+        until(
+            lambda: any(text in request["body"] for request in self.received()),
+            what=f"{text!r} at the collector",
+        )
+
+
 def read_visits(ledger: Path) -> list[dict[str, Any]]:
     """The whole lines of a ledger; none if there is no ledger yet."""
     if not ledger.exists():
@@ -105,6 +127,8 @@ class Effect:
     tool: str
     title: str
     key: str | None
+    at: float
+    """In seconds since the epoch, by the tracker's clock, before it was committed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +142,7 @@ class ReceivedCall:
 
 def read_effects(tracker: Path) -> list[Effect]:
     """The tracker's ledger, oldest first; nothing if there is no tracker yet."""
-    rows = _read(tracker, "SELECT n, tool, title, key FROM effects ORDER BY n")
+    rows = _read(tracker, "SELECT n, tool, title, key, at FROM effects ORDER BY n")
     return [Effect(**row) for row in rows]
 
 

@@ -15,7 +15,8 @@ from typing import Final
 from sophos.conversation import Conversation, ConversationSummary
 from sophos.errors import BadRequest, NotFound
 from sophos.run import RunStatus
-from sophos.storage.database import Database, fetch
+from sophos.storage.connection import fetch
+from sophos.storage.database import Database
 from sophos.storage.runs import refuse_if_active
 
 _BEFORE_THE_NEWEST: Final = ("~", "")  # sorts after every time
@@ -32,6 +33,13 @@ _PAGE: Final = """
       AND (conversations.updated_at, conversations.id) < (?, ?)
     ORDER BY conversations.updated_at DESC, conversations.id DESC
     LIMIT ?
+"""
+
+_RECOUNT: Final = """
+    UPDATE conversations SET message_count = :count, counted = 1
+    WHERE id = :id AND counted = 0 AND NOT EXISTS (
+        SELECT 1 FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting')
+    )
 """
 
 
@@ -76,14 +84,17 @@ class Conversations:
         more = len(rows) > limit and page
         return page, _cursor(page[-1].conversation) if more else None
 
+    async def uncounted(self) -> list[str]:
+        """Ids of the conversations whose message count no run has set since one was claimed."""
+        rows = await self._database.read(
+            "SELECT id FROM conversations WHERE counted = 0 AND deleted_at IS NULL ORDER BY id"
+        )
+        return [row["id"] for row in rows]
+
     async def recount(self, conversation_id: str, message_count: int) -> None:
-        """Set the message count alone, after recovery found a thread that had gone further."""
+        """Set the message count alone, unless a run has set it meanwhile or is going to."""
         async with self._database.transaction() as connection:
-            await fetch(
-                connection,
-                "UPDATE conversations SET message_count = ? WHERE id = ?",
-                (message_count, conversation_id),
-            )
+            await fetch(connection, _RECOUNT, {"id": conversation_id, "count": message_count})
 
     async def mark_deleted(self, conversation_id: str, at: str) -> None:
         """Hide the conversation for good and remove its runs, which frees their idempotency keys.

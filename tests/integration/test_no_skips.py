@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 CASES = {
     "passes": "def test_it(): pass",
@@ -15,12 +17,13 @@ CASES = {
 }
 
 
-def test_a_skip_is_a_failure(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["alone", "two workers"])
+def test_a_skip_is_a_failure(workers: tuple[str, ...], tmp_path: Path) -> None:
     for name, code in CASES.items():
         (tmp_path / f"test_{name}.py").write_text(code)
     flags = ("-p", "tests.no_skips", "-c", "/dev/null", "--continue-on-collection-errors", "-rN")
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *flags, str(tmp_path)],
+        [sys.executable, "-m", "pytest", *flags, *workers, str(tmp_path)],
         cwd=ROOT,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
