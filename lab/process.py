@@ -23,7 +23,7 @@ from typing import Any, Final
 import psutil
 
 from lab.facts import NotSeen, until
-from lab.life import note_end, note_start
+from lab.life import note_end, note_frozen, note_start, note_thaw
 from lab.ownership import let_go, spawn
 from lab.tree import Descendants, Record, birth
 
@@ -159,11 +159,17 @@ class Process:
         """Stop it where it stands (SIGSTOP), and see that it stands."""
         self._alive()
         psutil.Process(self.pid).suspend()
+        self.see_frozen()
+
+    def see_frozen(self) -> None:
+        """Wait until it stands, whoever stops it, and put that on record."""
         until(lambda: self.is_frozen, what=f"{self.label} frozen")
+        note_frozen(self.directory, self.label)
 
     def thaw(self) -> None:
         """Let it go on (SIGCONT)."""
         self._alive()
+        note_thaw(self.directory, self.label)  # first: what it does then comes after it
         psutil.Process(self.pid).resume()
 
     def restart(self) -> None:
@@ -183,13 +189,8 @@ class Process:
 
     def wait(self, seconds: float = STOP_WITHIN) -> int:
         """Wait until it and its descendants have ended; its exit status."""
-        self._started()
-        until(
-            self._has_ended,
-            what=f"the end of {self.label}",
-            seconds=seconds,
-            details=self._last_lines,
-        )
+        what = f"the end of {self.label}"
+        until(self._has_ended, what=what, seconds=seconds, details=self._last_lines)
         return self._see_all_gone()
 
     def log(self, lines: int = LOG_LINES) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,11 +17,15 @@ from typing import Any, Final
 from lab.facts import NotSeen, until
 from lab.process import LOG_LINES, Process, ProcessError
 from lab.settings import clean, variables
+from lab.snapshot import snapshot
 from lab.workspace import Workspace
-from sophos.failpoints import Action, parse_failpoints
+from sophos.failpoints import Action, Point, parse_failpoints
+from sophos.run import RunStatus
 
 HIT_WITHIN: Final = 30.0  # seconds
+LOOK_EVERY: Final = 0.1  # seconds between two looks at the runs: each opens the database
 _ENDS: Final = {Action.KILL, Action.EXIT}
+_PASSED_LATER: Final = {Point.OUTCOME_RECORDED, Point.END_ANNOUNCED}  # than a run's row says ended
 _OURS: Final = frozenset({"ready_file", "owner_pipe", "failpoint_log"})
 _STAYS_INSIDE: Final = ("database_path", "memory_file_path")
 
@@ -48,6 +53,7 @@ class Server:
         self._settings = dict(settings)
         self._armed: list[str] = []
         self._taken: set[int] = set()
+        self._looked_at = 0.0
         variables(self._allowed(settings))
 
     @property
@@ -135,7 +141,8 @@ class Server:
     def wait_for(self, point: str, seconds: float = HIT_WITHIN) -> None:
         """Wait until the armed point's hit is on record and its action is done.
 
-        After `stop` the server stands frozen, after `kill` it and its tool servers are gone.
+        After `stop` the server stands frozen, after `kill` it and its tool servers are gone. Raises
+        NotSeen as soon as no hit can come any more: the server or every run of it has ended.
         """
         if "SOPHOS_FAILPOINTS" not in self.process.environment:
             raise ProcessError("No failpoint is armed. Call fail_at, then start or restart.")
@@ -148,7 +155,7 @@ class Server:
         if hit["action"] in _ENDS:
             self.process.wait()
         elif hit["action"] == Action.STOP:
-            until(lambda: self.process.is_frozen, what=f"{self.process.label} frozen")
+            self.process.see_frozen()
 
     def log(self, lines: int = LOG_LINES) -> str:
         """The last lines of the newest start's log."""
@@ -159,7 +166,7 @@ class Server:
 
     def _next_hit(self, wanted: str) -> dict[str, Any] | None:
         """The first hit of the point that no wait has taken yet."""
-        over = not self.process.is_alive
+        over = self._over(wanted)  # asked first: whatever was hit before that is on record
         self.process.watch()
         for number, hit in enumerate(_read_hits(self._hits_of(self.process.starts))):
             names = {hit["point"], f"{hit['point']}({hit['selector']})"}
@@ -167,8 +174,30 @@ class Server:
                 self._taken.add(number)
                 return hit
         if over:
-            raise NotSeen(f"{self.process.label} ended without a hit of {wanted}.{self._tail()}")
+            raise NotSeen(over)
         return None
+
+    def _over(self, wanted: str) -> str:
+        """Why the point cannot be hit any more, as a sentence; nothing while it can."""
+        label = self.process.label
+        if not self.process.is_alive:
+            return f"{label} ended without a hit of {wanted}.{self._tail()}"
+        if wanted.partition("(")[0] in _PASSED_LATER or not (ended := self._ended()):
+            return ""
+        return (
+            f"{wanted} was not reached and cannot be any more: every run of {label} has ended"
+            f" ({', '.join(ended)}). Name a point that the run passes, or start another run."
+        )
+
+    def _ended(self) -> list[str]:
+        """How the runs of this start ended; nothing while one works, or if there is none."""
+        if time.monotonic() - self._looked_at < LOOK_EVERY:
+            return []
+        self._looked_at = time.monotonic()
+        sql = "SELECT status FROM runs WHERE owner = ? ORDER BY sequence"
+        with snapshot(self._workspace.database) as read:
+            runs = [str(row["status"]) for row in read("runs", sql, self.boot_id)]
+        return [] if RunStatus.RUNNING in runs else runs
 
     def _tail(self) -> str:
         return f" Its log:\n{self.log()}"

@@ -122,7 +122,7 @@ class Tables:
                 asdict(effect) | {"idempotency_key": effect.key, "key": self._key(effect.key)}
                 for effect in read_effects(self._workspace.tasks)
             ]
-        return frame(rows, ["n", "tool", "title", "key"], ["idempotency_key"] if raw else [])
+        return frame(rows, ["n", "tool", "title", "key"], ["idempotency_key", "at"] if raw else [])
 
     def visits(self, *, raw: bool = False) -> pd.DataFrame:
         """What the web site was asked for, in the order of the requests."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import sqlite3
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -47,7 +48,8 @@ _TABLES: Final = """
         tool    TEXT NOT NULL,
         task_id INTEGER NOT NULL,
         title   TEXT NOT NULL,
-        key     TEXT UNIQUE
+        key     TEXT UNIQUE,
+        at      REAL NOT NULL  -- seconds since the epoch
     ) STRICT;
     CREATE TABLE IF NOT EXISTS received (
         n     INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -111,8 +113,8 @@ def _note(
     connection: sqlite3.Connection, tool: str, task: int, title: str, key: str | None
 ) -> None:
     connection.execute(
-        "INSERT INTO effects (tool, task_id, title, key) VALUES (?, ?, ?, ?)",
-        (tool, task, title, key),
+        "INSERT INTO effects (tool, task_id, title, key, at) VALUES (?, ?, ?, ?, ?)",
+        (tool, task, title, key, time.time()),
     )
 
 

@@ -105,6 +105,8 @@ class Effect:
     tool: str
     title: str
     key: str | None
+    at: float
+    """In seconds since the epoch, by the tracker's clock, before it was committed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +120,7 @@ class ReceivedCall:
 
 def read_effects(tracker: Path) -> list[Effect]:
     """The tracker's ledger, oldest first; nothing if there is no tracker yet."""
-    rows = _read(tracker, "SELECT n, tool, title, key FROM effects ORDER BY n")
+    rows = _read(tracker, "SELECT n, tool, title, key, at FROM effects ORDER BY n")
     return [Effect(**row) for row in rows]
 
 

@@ -25,6 +25,7 @@ COLOURS: Final = {
     "step": "#388e3c",
     "stream": "#b86e00",
     "effect": "#a8557f",
+    "freeze": "#3d8b9c",
 }
 
 

@@ -1,9 +1,10 @@
 """One conversation's history from all who can tell it, put on one clock.
 
     processes' ends and starts   lab/life.py
+    their freezes                the same
     runs, checkpoints            the database
     stream                       what the bench's client was shown
-    effects                      the web site's ledger
+    effects                      the web site's ledger, and the task tracker's
 
 A moment is something that happened at one time; an item lasts from one moment to another. Where a
 thing is known to come after another, the order does not hang on clocks of different grain: a run
@@ -45,6 +46,8 @@ class SavedStep:
 class Effect:
     what: str
     at: float
+    row: str = "effects"
+    """The row it is drawn in: one for each witness."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,7 @@ class Moment:
     lane: str
     text: str
     crash: bool = False
+    freeze: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,16 +128,48 @@ def history(
         elif life.ended is not None and first < life.ended <= last:
             text = f"{life.label} is {life.end}"
             moments.append(Moment(at=life.ended, lane="process", text=text))
+    works = any(run.ended is None for run in runs)
+    freezes = [
+        _Freeze(life=life, began=began, ended=ended)
+        for life in lives
+        for began, ended in life.frozen
+        # One of a later experiment is no part of a conversation that was over by then.
+        if first < began and (works or began <= last)
+    ]
+    moments += [moment for freeze in freezes for moment in freeze.moments()]
     moments.sort(key=lambda moment: moment.at)
     last = moments[-1].at
     alive = [life for life in lives if life.ended is None or life.ended > first]
     items = [_life(life, first, last) for life in alive] + items
+    items += [freeze.item(last) for freeze in freezes]
     items += [
-        Item(lane="effect", row="effects", text=effect.what, start=effect.at, end=effect.at)
+        Item(lane="effect", row=effect.row, text=effect.what, start=effect.at, end=effect.at)
         for effect in effects
         if first <= effect.at <= last
     ]
     return History(moments=tuple(moments), items=tuple(items))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Freeze:
+    """A span in which a process stood. It ends with a thaw, or with the process."""
+
+    life: Life
+    began: float
+    ended: float | None
+
+    def moments(self) -> list[Moment]:
+        label, lane = self.life.label, "process"
+        told = [Moment(at=self.began, lane=lane, text=f"{label} is frozen", freeze=True)]
+        if self.ended is not None and self.ended != self.life.ended:
+            told.append(Moment(at=self.ended, lane=lane, text=f"{label} is thawed"))
+        return told
+
+    def item(self, last: float) -> Item:
+        end = last if self.ended is None else min(self.ended, last)
+        cut = self.ended is not None and self.ended == self.life.ended
+        text = f"{self.life.label}: frozen"
+        return Item(lane="freeze", row="frozen", text=text, start=self.began, end=end, cut=cut)
 
 
 def _end(run: RunSpan, own: Sequence[SavedStep], owner: Life | None) -> tuple[float | None, bool]:

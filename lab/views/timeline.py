@@ -22,7 +22,8 @@ from lab.views.moments import Effect, History, Item, RunSpan, SavedStep, history
 from lab.views.view import View
 from sophos.run import ACTIVE
 
-ROWS: Final = ("runs", "steps", "stream", "effects")  # below the processes
+TASKS: Final = "tasks"
+ROWS: Final = ("frozen", "runs", "steps", "stream", "effects", TASKS)  # below the processes
 NARROW: Final = 30  # pixels from one moment to the next, at least
 BROAD: Final = 130  # and at most, except for effects, which are all shown
 WIDE: Final = 600.0  # pixels for all of it when it is drawn to scale
@@ -61,8 +62,14 @@ def _read(bench: Bench, conversation: str) -> History:
         read_lives(bench.workspace.processes),
         {name: bench.client.shown(run) for run, name in names.items()},
         [
-            Effect(what=f"GET {visit['path']}", at=visit["at"])
-            for visit in bench.tables.visits(raw=True).to_dict("records")
+            *(
+                Effect(what=f"GET {visit['path']}", at=visit["at"])
+                for visit in bench.tables.visits(raw=True).to_dict("records")
+            ),
+            *(
+                Effect(what=f"{row['tool']}: {row['title']}", at=row["at"], row=TASKS)
+                for row in bench.tables.effects(raw=True).to_dict("records")
+            ),
         ],
     )
 
@@ -99,7 +106,8 @@ def _text(name: str, past: History) -> str:
             and number - 1 < past.place(item.end) <= number
             and (item.lane != "step" or item.cut)
         ]
-        across = " " + "═" * 24 if moment.crash else ""
+        line = "═" if moment.crash else "┄" if moment.freeze else ""
+        across = f" {line * 24}" if line else ""
         told.append(f"  {number + 1:>2}  {moment.lane:<8} {moment.text}{across}")
     return lines(f"Timeline of {name}", *told)
 
@@ -135,12 +143,12 @@ def _scale(past: History) -> Callable[[float], float]:
 def _columns(past: History) -> Callable[[float], float]:
     """Each moment as far from the next as what happened between them needs to be read."""
     widths = [float(NARROW)] * len(past.moments)
-    between: Counter[int] = Counter()
+    between: Counter[tuple[str, int]] = Counter()
     for item in past.items:
         start, end = floor(past.place(item.start)), ceil(past.place(item.end))
         if item.lane == "effect":
-            between[start] += round(words(item.text))
-            widths[start] = max(widths[start], between[start])
+            between[item.row, start] += round(words(item.text))
+            widths[start] = max(widths[start], between[item.row, start])
         elif end - start == 1:
             widths[start] = min(max(widths[start], words(item.text)), BROAD)
     edges = [0.0, *accumulate(widths)]
@@ -161,7 +169,9 @@ def _span(
         return at(item.start), at(item.end)
     place = past.place(item.start)
     beside = [
-        each for each in past.items if each.lane == "effect" and past.place(each.start) == place
+        each
+        for each in past.items
+        if (each.lane, each.row) == ("effect", item.row) and past.place(each.start) == place
     ]
     left = at(past.moments[floor(place)].at)
     before = [words(each.text) for each in beside[: beside.index(item)]]

@@ -8,8 +8,8 @@ everything else (`bench.tables.events(run)`); the widget holds a picture of it a
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from typing import Any, Final
 
@@ -68,21 +68,39 @@ class Watch:
 
     def _read(self, run: str) -> None:
         shown: list[StreamEvent] = []
-        drawn = 0.0
         try:
-            with self._bench.client.stream(self._conversation, run) as stream:
-                for event in stream:
-                    shown.append(event)
-                    if time.monotonic() - drawn > REFRESH:
-                        self._draw(shown)
-                        drawn = time.monotonic()
+            with (
+                self._bench.client.stream(self._conversation, run) as stream,
+                self._drawing(shown),
+            ):
+                shown.extend(stream)
                 outcome = stream.outcome or "the connection is lost; the record has what was saved"
         except (ApiError, ProcessError) as error:
             outcome = str(error)
         self._draw(shown)
         self._say(outcome)
 
-    def _draw(self, shown: list[StreamEvent]) -> None:
+    @contextmanager
+    def _drawing(self, shown: Sequence[StreamEvent]) -> Iterator[None]:
+        """Draw what comes meanwhile, also the last of it before a long silence."""
+        over = threading.Event()
+
+        def draw() -> None:
+            drawn = 0
+            while not over.wait(REFRESH):
+                if len(shown) > drawn:
+                    drawn = len(shown)
+                    self._draw(shown[:drawn])
+
+        drawer = threading.Thread(target=draw, name="lab watch, drawing", daemon=True)
+        drawer.start()
+        try:
+            yield
+        finally:
+            over.set()
+            drawer.join()
+
+    def _draw(self, shown: Sequence[StreamEvent]) -> None:
         told = text(shown)
         self._answer.value = (
             f'<div style="opacity:.75;white-space:pre-wrap;line-height:1.4"><em>{escape(told.reasoning)}'

@@ -3,7 +3,7 @@
 import signal
 from pathlib import Path
 
-from lab.life import Life, note_end, note_start, read_lives
+from lab.life import Life, note_end, note_frozen, note_start, note_thaw, read_lives
 from lab.tree import Record
 
 
@@ -41,3 +41,22 @@ def test_an_end_is_told_in_words() -> None:
         return Life(name="s", label="s#1", began=0, ended=1, status=status).end
 
     assert [end(0), end(3), end(-15)] == ["stopped", "ended with status 3", "ended by signal 15"]
+
+
+def test_it_stands_frozen_until_it_is_thawed_or_ends(tmp_path: Path) -> None:
+    label = kept(tmp_path, 1)
+    for note in (note_frozen, note_frozen, note_thaw, note_frozen):
+        note(tmp_path, label)
+    (once, again) = read_lives(tmp_path)[0].frozen
+    assert once[1] is not None
+    assert once[0] <= once[1] <= again[0]
+    assert again[1] is None
+    note_end(tmp_path, label, -signal.SIGKILL)
+    (life,) = read_lives(tmp_path)
+    assert life.frozen[-1] == (again[0], life.ended)
+
+
+def test_a_second_start_was_never_frozen(tmp_path: Path) -> None:
+    first, _ = kept(tmp_path, 1), kept(tmp_path, 2)
+    note_frozen(tmp_path, first)
+    assert [len(life.frozen) for life in read_lives(tmp_path)] == [1, 0]

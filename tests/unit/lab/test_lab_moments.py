@@ -74,3 +74,46 @@ def test_a_run_that_works_has_no_end_yet() -> None:
 
 def test_a_conversation_without_runs_has_no_history() -> None:
     assert history([], STEPS, [KILLED], {}, []).moments == ()
+
+
+def frozen(*spans: tuple[float, float | None], killed: bool = True) -> Life:
+    if killed:
+        return Life(name="server", label="server#1", began=0, ended=5, status=-9, frozen=spans)
+    return Life(name="server", label="server#1", began=0, ended=None, status=None, frozen=spans)
+
+
+def test_a_frozen_process_stands_until_it_is_thawed_or_killed() -> None:
+    past = history(RUNS, STEPS, [frozen((2.5, 3), (4, 5)), SECOND], {}, [])
+    stood = [(item.start, item.end, item.cut) for item in past.items if item.row == "frozen"]
+    assert stood == [(2.5, 3, False), (4, 5, True)]
+    assert [moment.text for moment in past.moments][2:6] == [
+        "server#1 is frozen",
+        "server#1 is thawed",
+        "server#1 is frozen",
+        "server#1 is killed",
+    ]
+    assert [moment.at for moment in past.moments if moment.freeze] == [2.5, 4]
+
+
+def test_a_freeze_that_lasts_is_the_last_that_is_known() -> None:
+    working = [run(1, "server#1", 1, None, "running")]
+    past = history(working, STEPS[:1], [frozen((4, None), killed=False)], {}, [])
+    (stands,) = (item for item in past.items if item.row == "frozen")
+    assert (stands.text, stands.start, stands.end) == ("server#1: frozen", 4, 4)
+    assert past.moments[-1].text == "server#1 is frozen"
+
+
+def test_a_freeze_before_the_conversation_or_after_its_end_is_left_out() -> None:
+    late = Life(
+        name="server", label="server#2", began=6, ended=None, status=None, frozen=((12, 13),)
+    )
+    past = history(RUNS, STEPS, [frozen((0.2, 0.5)), late], {}, [])
+    assert not any(item.row == "frozen" for item in past.items)
+    assert not any(moment.freeze for moment in past.moments)
+
+
+def test_each_witness_has_a_row_of_its_own() -> None:
+    effects = [Effect(what="GET /", at=3), Effect(what="create_task: walk", at=3, row="tasks")]
+    past = history(RUNS, STEPS, [KILLED, SECOND], {}, effects)
+    rows = [(item.row, item.text) for item in past.items if item.lane == "effect"]
+    assert rows == [("effects", "GET /"), ("tasks", "create_task: walk")]

@@ -33,7 +33,7 @@ def user(text: str) -> dict[str, Any]:
 
 
 def effect(title: str, key: str | None = None) -> Effect:
-    return Effect(n=1, tool="create_task", title=title, key=key)
+    return Effect(n=1, tool="create_task", title=title, key=key, at=0)
 
 
 def received(title: str) -> ReceivedCall:
