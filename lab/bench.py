@@ -21,10 +21,11 @@ from lab.client import Client
 from lab.configuration import write_configuration
 from lab.process import Process
 from lab.server import Server
-from lab.witness import Neighbour, RealModel, ScriptedModel, Site
+from lab.witness import Neighbour, Outside, RealModel, ScriptedModel, Site
 from lab.workspace import ROOT, make_workspace
 
 if TYPE_CHECKING:
+    from lab.kernel import Kernel
     from lab.tables import Tables
 
 MODEL_VARIABLE: Final = "SOPHOS_LAB_MODEL"
@@ -84,6 +85,14 @@ class Bench:
         return Site(self._site_process, self._ledger)
 
     @cached_property
+    def collector(self) -> Outside:
+        """A tracing service, on another machine as it were: `url`, `received()`, `wait_for()`."""
+        ledger = self.workspace.directory / "collector.jsonl"
+        options = ["--ledger", str(ledger)]
+        process = Neighbour("collector", "lab.collector", self.workspace, options)
+        return Outside(self._kept(process), ledger)
+
+    @cached_property
     def sophos(self) -> Server:
         """The server under test. Start it, or use `client`, which does."""
         return self._server("server")
@@ -92,6 +101,16 @@ class Bench:
     def second(self) -> Server:
         """A second server on the same workspace, for what happens when there are two."""
         return self._server("second")
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """Another notebook's kernel: `run`, `press_stop`, `restart`, and its `process`."""
+        # Only a lesson about kernels needs the client of one, which takes a while to import.
+        from lab.kernel import Kernel  # noqa: PLC0415
+
+        kernel = Kernel(self.workspace)
+        self._kept(kernel.process)
+        return kernel
 
     @property
     def client(self) -> Client:
@@ -116,6 +135,11 @@ class Bench:
         self._serve()
         _ = self.site
         return self
+
+    def pace(self, tokens_per_second: float) -> None:
+        """The scripted model's pace from now on, 0 for none. A real model keeps its own."""
+        if self.is_scripted:
+            self.model.pace(tokens_per_second)
 
     def close(self) -> None:
         """End every process, Sophos first. The workspace stays until this process has ended."""

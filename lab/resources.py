@@ -37,6 +37,25 @@ def no_process_left(before: pd.DataFrame, alive: Collection[int] | None = None) 
     )
 
 
+def stop_blames_no_run(runs: pd.DataFrame) -> Verdict:
+    """No run is on record as failed because its process was asked to stop: at most, as interrupted.
+
+    `runs` are those that worked when the process was asked: rows of `tables.runs()`.
+    """
+    left = [row for row in runs.itertuples() if row.status == "running"]
+    return check(
+        "a shutdown makes no run fail",
+        faults=[
+            f"{row.run} is recorded as failed with {row.error_code} (row {row.Index})"
+            for row in runs.itertuples()
+            if row.status == "failed"
+        ],
+        seen=", ".join(f"{row.run} is {row.status}" for row in runs.itertuples()),
+        missing=[f"the outcome of {row.run}" for row in left]
+        or ([] if len(runs) else ["a run that worked at the time"]),
+    )
+
+
 def growth_linear(sizes: Mapping[int, int], empty: int = 0, most: float = LINEAR) -> Verdict:
     """Bytes grow with the turns and not with their square: twice the turns, at most `most` × more.
 

@@ -20,6 +20,10 @@ _ROLES: Final = (
     ("mcp-server-fetch", "mcp fetch"),
     ("mcp_server_fetch", "mcp fetch"),
     ("lab.tasks", "mcp tasks"),
+    # Of another bench: one's own go by the name they were started with.
+    ("-m lab.model", "model"),
+    ("-m lab.site", "site"),
+    ("-m sophos", "server"),
 )
 
 

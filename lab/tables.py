@@ -18,6 +18,7 @@ from typing import Final
 import pandas as pd
 
 from lab.frame import frame, show_all
+from lab.holdings import holdings
 from lab.names import Names
 from lab.roles import connections, members
 from lab.snapshot import Read, snapshot
@@ -166,6 +167,11 @@ class Tables:
         ]
         rows.sort(key=lambda row: (row["process"], row["socket"], row["peer"]))
         return frame(rows, ["process", "socket", "peer"], ["address"] if raw else [])
+
+    def resources(self) -> pd.DataFrame:
+        """What is held right now and by whom: processes, listening sockets, open files."""
+        rows = [asdict(holding) for holding in holdings(self._workspace)]
+        return frame(rows, ["resource", "kind", "holder"])
 
     def walk(self) -> pd.DataFrame:
         """Every stage of a run: how often it happened so far, and how much of it is kept where."""

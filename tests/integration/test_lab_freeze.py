@@ -23,7 +23,6 @@ Timeline of conversation 1
    5  process  server#1 is frozen ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄"""
 
 RESUMED = """\
-      frozen   server#1: frozen
    6  process  server#1 is killed ════════════════════════
    7  process  server#2 starts
    8  run      run 2 starts (resume of run 1)
@@ -64,7 +63,7 @@ def test_the_freeze_comes_after_the_effect_and_is_the_last_thing_known(seen: See
 
 
 def test_the_freeze_ends_with_the_crash_and_the_second_effect_is_the_resume_s(seen: Seen) -> None:
-    assert RESUMED in seen.after.text
+    assert seen.after.text == f"{FROZEN}\n{RESUMED}"
     assert list(seen.bench.tables.effects()["title"]) == ["walk", "walk"]
 
 
