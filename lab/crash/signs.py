@@ -106,10 +106,6 @@ SIGNS: Final = (
 )
 # A matrix kills one server that serves one conversation.
 ELSEWHERE: Final = {
-    Protection.STEP_WAITS: (
-        "a disk that stands still: on a quick one a crash races it",
-        f"{_TESTS}::test_step_waits_for_the_disk_before_anything_is_done_in_the_next",
-    ),
     Protection.DRAIN: (
         "a shutdown, and no death",
         f"{_TESTS}::test_drain_lets_a_run_reach_its_step_boundary",
