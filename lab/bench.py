@@ -21,7 +21,7 @@ from lab.client import Client
 from lab.configuration import write_configuration
 from lab.process import Process
 from lab.server import Server
-from lab.witness import Neighbour, RealModel, ScriptedModel, Site
+from lab.witness import Neighbour, Outside, RealModel, ScriptedModel, Site
 from lab.workspace import ROOT, make_workspace
 
 if TYPE_CHECKING:
@@ -83,6 +83,14 @@ class Bench:
     def site(self) -> Site:
         """The web site: `url`, `visits()`, `process`."""
         return Site(self._site_process, self._ledger)
+
+    @cached_property
+    def collector(self) -> Outside:
+        """A tracing service, on another machine as it were: `url`, `received()`, `wait_for()`."""
+        ledger = self.workspace.directory / "collector.jsonl"
+        options = ["--ledger", str(ledger)]
+        process = Neighbour("collector", "lab.collector", self.workspace, options)
+        return Outside(self._kept(process), ledger)
 
     @cached_property
     def sophos(self) -> Server:

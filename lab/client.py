@@ -94,9 +94,13 @@ class Client:
 
         return EventStream(connect, last_event_id, self._remember)
 
-    def read(self, conversation: str) -> dict[str, Any]:
-        """The conversation as its record says now: messages, resumable, active_run."""
-        return self._read(f"/api/conversations/{conversation}")
+    def read(self, conversation: str, *, html: bool = False) -> dict[str, Any]:
+        """The conversation as its record says now: messages, resumable, active_run.
+
+        With `html` each message also has what the page shows of it.
+        """
+        parameters = {"render": "html"} if html else {}
+        return self._read(f"/api/conversations/{conversation}", **parameters)
 
     def conversations(self) -> list[dict[str, Any]]:
         """Newest first, all of them."""

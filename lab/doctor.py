@@ -1,24 +1,29 @@
 """`lab doctor`: what is missing, and the remedy, one line each. It changes nothing.
 
+Plain words from left to right: a screen reader reads a line as it stands.
+
 Standard library alone: it runs where nothing may be installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from dataclasses import asdict
 from typing import Final
 
 from lab.environment import Environment, Part, here
 from lab.finding import Finding, Verdict, good, missing, note
-from lab.handshake import NoAnswer, introduce
 from lab.programs import OLDEST_NODE, OLDEST_PYTHON, ask, find_uv, probe_node
-from lab.surroundings import browser, database, disk, model, port
+from lab.record import database
+from lab.surroundings import browser, data_folder, disk, door, model, port, port_of
+from lab.toolservers import tool_servers
 
+JUPYTER_PORT: Final = 8888  # as in lab/notebooks.py
+SITE_PORT: Final = 5174  # as in lab/children.py
 SETUP: Final = "python3 -m lab setup"
 ANEW: Final = "python3 -m lab clean --all, then python3 -m lab setup"
 
@@ -32,18 +37,27 @@ def main(arguments: Sequence[str]) -> int:
         default="scripted",
         help="with ollama, an Ollama that does not answer counts as missing",
     )
+    parser.add_argument("--json", action="store_true", help="tell it as JSON, for a program")
     options = parser.parse_args(arguments)
-    verdicts = set()
+    findings = []
     for finding in examine(here(), os.environ, ollama=options.model == "ollama"):
-        print(finding, flush=True)
-        verdicts.add(finding.verdict)
-    return 1 if Verdict.MISSING in verdicts else 0
+        findings.append(finding)
+        if not options.json:
+            print(finding, flush=True)
+    lacking = sum(finding.verdict is Verdict.MISSING for finding in findings)
+    if options.json:
+        rows = [asdict(finding) for finding in findings]
+        print(json.dumps({"missing": lacking, "findings": rows}, indent=2))
+    else:
+        print(f"{lacking or 'Nothing'} of {len(findings)} things that were looked at is missing.")
+    return 1 if lacking else 0
 
 
 def examine(
     environment: Environment, environ: Mapping[str, str], *, ollama: bool = False
 ) -> Iterator[Finding]:
     """One finding after the other; some take a second."""
+    config = environment.root / (environ.get("CONFIG_DIR") or "config")
     yield python(environment)
     yield uv(environment)
     if not environment.venv.exists():
@@ -52,11 +66,15 @@ def examine(
         for part in environment.parts:
             yield in_step(part)
         yield node(environment)
-        yield fetch_server(environment, environ)
-        yield memory_server(environment, environ)
+        yield from tool_servers(config, environ, SETUP)
     yield port(environ)
+    yield port_of("JupyterLab", JUPYTER_PORT)
+    yield port_of("the web site", SITE_PORT)
+    yield door(environ)
     yield disk(environment)
-    yield database(environment.root / (environ.get("DATABASE_PATH") or "data/db/sophos.db"))
+    yield data_folder(environment.root / "data")
+    path = environment.root / (environ.get("DATABASE_PATH") or "data/db/sophos.db")
+    yield from database(path, environment.root / "sophos/storage/migrations")
     yield model(environ, needed=ollama)
     yield browser()
 
@@ -100,25 +118,3 @@ def node(environment: Environment) -> Finding:
             "Node runs", f"{environment.node} is not a Node of {oldest} or newer", remedy
         )
     return good("Node runs", f"{found.version}, {found.program}")
-
-
-def fetch_server(environment: Environment, environ: Mapping[str, str]) -> Finding:
-    """Whether Fetch starts, with no Node in sight, as in config/mcp.json."""
-    python = environment.fetch_python
-    path = {"PATH": str(python.parent)}
-    return _starts("Fetch starts", [python, "-m", "mcp_server_fetch"], {**environ, **path})
-
-
-def memory_server(environment: Environment, environ: Mapping[str, str]) -> Finding:
-    """Whether Memory starts, on a graph of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        graph = {"MEMORY_FILE_PATH": str(Path(folder) / "memory.jsonl")}
-        command = [environment.node, environment.memory_script]
-        return _starts("Memory starts", command, {**environ, **graph})
-
-
-def _starts(subject: str, command: Sequence[str | Path], environ: Mapping[str, str]) -> Finding:
-    try:
-        return good(subject, introduce(command, environ))
-    except NoAnswer as error:
-        return missing(subject, str(error), SETUP)

@@ -25,8 +25,11 @@ class Finding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        remedy = f" → {self.remedy}" if self.remedy else ""
-        return f"{self.verdict:<8} {self.subject:<20} {self.seen}{remedy}"
+        """Words alone, in the order in which they are read out."""
+        told = f"{self.verdict}: {self.subject}: {self.seen}."
+        if self.verdict is Verdict.MISSING:
+            return f"{told} To mend it: {self.remedy}."
+        return f"{told} {self.remedy[0].upper()}{self.remedy[1:]}." if self.remedy else told
 
 
 def good(subject: str, seen: str) -> Finding:

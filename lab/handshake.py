@@ -31,7 +31,9 @@ class NoAnswer(Exception):
     """The server did not start, or did not answer as an MCP server does."""
 
 
-def introduce(command: Sequence[str | Path], environ: Mapping[str, str]) -> str:
+def introduce(
+    command: Sequence[str | Path], environ: Mapping[str, str], *, folder: Path | None = None
+) -> str:
     """Start a server over its standard streams; the name and version it gives, then end it."""
     try:
         server = subprocess.Popen(
@@ -40,6 +42,7 @@ def introduce(command: Sequence[str | Path], environ: Mapping[str, str]) -> str:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environ,
+            cwd=folder,
         )
     except OSError as error:
         raise NoAnswer(f"{command[0]} could not be started: {error.strerror}") from error

@@ -4,9 +4,10 @@
     matrix(points=["tool.returned"], protections=[(), "IDEMPOTENCY_KEY"],
            scenario="three tools with keys")                 with the protection, and without
     python3 -m lab matrix --protection CALL_TASKS            the same as a command
+    python3 -m lab matrix --each-protection                  what the absence of each one shows
 
-Each row is a real process that was killed with SIGKILL, started again and resumed, on a bench that
-is gone afterwards. The same seed gives the same frame.
+Each row is a real process that was killed with SIGKILL, started again, and resumed or sent a new
+message, on a bench that is gone afterwards. The same seed gives the same frame.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import pandas as pd
 
-from lab.crash.cell import NONE_OFF, Cell, open_crashes
+from lab.crash.cell import FAULT, FAULTS, NONE_OFF, Cell, Then, open_crashes
 from lab.crash.progress import Progress
 from lab.crash.scenarios import SCENARIOS
+from lab.crash.signs import MISSING, as_text, cells_of, summary
 from lab.crash.windows import choose
 from lab.workspace import ROOT
 from sophos.failpoints import Point
@@ -33,13 +35,14 @@ from sophos.protections import Protection
 DEFAULT_SCENARIO: Final = "three tools"
 LANES: Final = 2  # crashes made side by side, each on a bench of its own
 COLUMNS: Final = (
-    *("scenario", "protection_off", "point", "status", "resumable"),
+    *("scenario", "protection_off", "point", "then", "status", "resumable"),
     *("messages_lost", "messages_doubled", "tools_repeated", "effects_per_call", "told_twice"),
+    "calls_unanswered",
 )
 RAW_COLUMNS: Final = ("resumes", "outcome", "seconds")
 _WINDOW: Final = re.compile(r"(?P<point>[a-z.]+)(\([^()]*\))?(#[1-9]\d*)?(@\d+)?")
 # What no crash may do while every protection is on.
-_NEVER: Final = ("messages_lost", "messages_doubled", "told_twice")
+_NEVER: Final = ("messages_lost", "messages_doubled", "told_twice", "calls_unanswered")
 
 Off = str | Iterable[str]
 
@@ -49,20 +52,23 @@ def matrix(
     protections: Iterable[Off] = ((),),
     scenario: str | Iterable[str] = DEFAULT_SCENARIO,
     *,
+    then: Then | Iterable[Then] = "resume",
     seed: int = 0,
     raw: bool = False,
     root: Path = ROOT,
 ) -> pd.DataFrame:
-    """One row per scenario, protections switched off, and point; `raw` adds what is not the same twice.
+    """One row per scenario, protections switched off, point, and way to go on.
 
     A point is a name, and the seed chooses which pass of it; or a whole rule, `tool.returned#2`.
     Each of `protections` is a name or several: what is switched off together. A point that a
     scenario never passes has no row; one that is not passed without a protection has the status
-    "not passed". `effects_per_call` is the most effects that any one call had.
+    "not passed". `effects_per_call` is the most effects that any one call had; `calls_unanswered`
+    the most calls without an answer that the model was sent at once. `raw` adds what is not the
+    same twice.
 
     Raises ValueError for a scenario, a point or a protection that there is not.
     """
-    frame = crashes(cells(points, protections, scenario, seed=seed), root=root)
+    frame = crashes(cells(points, protections, scenario, then=then, seed=seed), root=root)
     return frame if raw else frame[list(COLUMNS)]
 
 
@@ -71,6 +77,7 @@ def cells(
     protections: Iterable[Off],
     scenario: str | Iterable[str],
     *,
+    then: Then | Iterable[Then] = "resume",
     seed: int,
 ) -> list[Cell]:
     """The crashes of a matrix in the order of its rows."""
@@ -80,13 +87,15 @@ def cells(
             f"There is no scenario {unknown[0]!r}. There are {', '.join(map(repr, SCENARIOS))}."
         )
     asked = list(Point) if points is None else list(points)
+    ways: list[Any] = [then] if isinstance(then, str) else list(then)
     rules = {name: [_rule(name, point, seed) for point in asked] for name in names}
     return [
-        Cell(scenario=name, off=_off(off), rule=rule)
+        Cell(scenario=name, off=_off(off), rule=rule, then=way)
         for name in names
         for off in protections
         for rule in rules[name]
         if rule is not None
+        for way in ways
     ]
 
 
@@ -102,7 +111,12 @@ def crashes(wanted: Sequence[Cell], *, root: Path = ROOT) -> pd.DataFrame:
                     if stopped.is_set():
                         return
                     cell = wanted[number]
-                    done.put((number, cell.row(bench.make(cell))))
+                    try:
+                        row = cell.row(bench.make(cell))
+                    except FAULTS as error:
+                        # Hours of other rows must not be lost for it.
+                        row = cell.fault(error)
+                    done.put((number, row))
         # Not lost in a thread: whoever waits for the rows is the one to hear of it.
         except BaseException as error:  # noqa: BLE001
             done.put((-1, error))
@@ -124,8 +138,9 @@ def crashes(wanted: Sequence[Cell], *, root: Path = ROOT) -> pd.DataFrame:
 
 
 def broken(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows where something was lost, doubled or told twice though every protection was on."""
-    return frame[(frame["protection_off"] == NONE_OFF) & frame[list(_NEVER)].any(axis="columns")]
+    """The rows where a promise was broken though every protection was on."""
+    harm = (frame["status"] == FAULT) | frame[list(_NEVER)].any(axis="columns")
+    return frame[(frame["protection_off"] == NONE_OFF) & harm]
 
 
 def every_protection() -> list[tuple[str, ...]]:
@@ -136,7 +151,45 @@ def every_protection() -> list[tuple[str, ...]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Kill Sophos at every point, restart it, resume, and say what became of it."""
+    """Kill Sophos at every point, restart it, go on, and say what became of it."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        off = [_off(names.split(",")) for names in options.protection or ()]
+        wanted = _wanted(options, off)
+    except ValueError as error:
+        parser.error(str(error))
+    single = {name for names in off for name in names}
+    promised = list(Protection) if options.each_protection or options.full else sorted(single)
+    signs = cells_of(promised)
+    frame = crashes([*wanted, *signs])
+    table, shown = frame[: len(wanted)], summary(promised, frame[len(wanted) :])
+    faults = len(broken(frame))
+    if len(table):
+        print(table.to_string(index=False), end="\n\n")
+    if len(shown):
+        print(as_text(shown), end="\n\n")
+    missing = list(shown["as_promised"]).count(MISSING)
+    print(f"{len(frame)} crashes, {faults} that broke a promise.", end="")
+    print(f" {missing} absences that did not show." if len(signs) else "")
+    return 1 if faults or missing else 0
+
+
+def _wanted(options: argparse.Namespace, off: list[frozenset[Protection]]) -> list[Cell]:
+    every = list(SCENARIOS)
+    asked = options.point or options.scenario or off
+    if options.each_protection and not asked and not options.full:
+        return []
+    return cells(
+        options.point,
+        off or (every_protection() if options.full else [()]),
+        options.scenario or (every if options.full else DEFAULT_SCENARIO),
+        then=options.then or (get_args(Then) if options.full else "resume"),
+        seed=options.seed,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lab matrix", description=main.__doc__)
     parser.add_argument("--scenario", action="append", choices=list(SCENARIOS))
     parser.add_argument("--point", action="append", help="a point, or a rule: tool.returned#1")
@@ -144,32 +197,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--protection",
         action="append",
         metavar="NAME",
-        help="switch it off; several at once with commas; given again, another set of rows",
+        help="switch it off, and show what that does; several at once with commas; given again,"
+        " another set of rows",
+    )
+    parser.add_argument(
+        "--each-protection",
+        action="store_true",
+        help="what the absence of each protection shows, side by side with its presence",
+    )
+    parser.add_argument(
+        "--continue",
+        dest="then",
+        action="append",
+        choices=get_args(Then),
+        help="how it goes on after the restart (resume)",
     )
     parser.add_argument("--seed", type=int, default=0, help="which pass of each point (0)")
     parser.add_argument(
         "--full",
         action="store_true",
-        help="every scenario, every point, every protection: takes more than an hour",
+        help="every scenario, every point, every protection, both ways to go on: takes hours",
     )
-    options = parser.parse_args(arguments)
-    off: list[Off] = [name.split(",") for name in options.protection or ()]
-    everything = (list(SCENARIOS), every_protection())
-    scenarios, protections = everything if options.full else ([DEFAULT_SCENARIO], [()])
-    try:
-        frame = matrix(
-            options.point,
-            off or protections,
-            options.scenario or scenarios,
-            seed=options.seed,
-            raw=True,
-        )
-    except ValueError as error:
-        parser.error(str(error))
-    print(frame.to_string(index=False))
-    faults = broken(frame)
-    print(f"\n{len(frame)} crashes, {len(faults)} that broke a promise.")
-    return 1 if len(faults) else 0
+    return parser
 
 
 def _rule(scenario: str, point: str, seed: int) -> str | None:
@@ -183,6 +232,7 @@ def _rule(scenario: str, point: str, seed: int) -> str | None:
 
 
 def _off(off: Off) -> frozenset[Protection]:
+    """Raises ValueError for a protection that there is not."""
     return frozenset(map(Protection, [off] if isinstance(off, str) else off))
 
 

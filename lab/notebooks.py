@@ -2,6 +2,7 @@
 
 It listens on loopback behind a token, asks no server elsewhere for news or extensions, and ends
 with its kernels when its owner's pipe closes. What it remembers is where JUPYTER_CONFIG_DIR says.
+In a container, which is its owner there, it is given another `--host` and no pipe.
 """
 
 from __future__ import annotations
@@ -35,16 +36,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m lab.notebooks", description=__doc__)
     parser.add_argument("folder", type=Path, help="the folder of the notebooks")
     parser.add_argument("--port", type=int, default=FIRST_PORT, help="the first to try")
-    parser.add_argument("--ready-file", type=Path, required=True)
-    parser.add_argument("--owner-pipe", choices=["stdin"], required=True)
+    parser.add_argument("--host", default=HOST, help="the address to listen on")
+    parser.add_argument("--ready-file", type=Path)
+    parser.add_argument("--owner-pipe", choices=["stdin"])
     options = parser.parse_args()
     _write_defaults(Path(jupyter_config_dir()))
-    server = LabApp.initialize_server(argv=_flags(options.folder, options.port))
-    threading.Thread(target=_watch_owner, args=(server,), daemon=True).start()
-    # Called by the loop, so it is serving by then.
-    server.io_loop.add_callback(
-        partial(_announce, server, options.ready_file, _first(options.folder))
-    )
+    server = LabApp.initialize_server(argv=_flags(options.folder, options.host, options.port))
+    if options.owner_pipe:
+        threading.Thread(target=_watch_owner, args=(server,), daemon=True).start()
+    if options.ready_file:
+        # Called by the loop, so it is serving by then.
+        server.io_loop.add_callback(
+            partial(_announce, server, options.ready_file, _first(options.folder))
+        )
     server.start()
     return 0
 
@@ -56,9 +60,9 @@ def _write_defaults(config: Path) -> None:
     place.write_text(json.dumps(DEFAULTS), encoding="utf-8")
 
 
-def _flags(folder: Path, port: int) -> list[str]:
+def _flags(folder: Path, host: str, port: int) -> list[str]:
     flags = {
-        "ServerApp.ip": HOST,
+        "ServerApp.ip": host,
         "ServerApp.port": port,
         "ServerApp.port_retries": OTHER_PORTS,
         # The project's folder: lessons point at its modules, tests and documents.

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from lab.facts import NotSeen, until
@@ -77,12 +78,16 @@ class Server:
         """`not started`, `running`, `frozen` or `ended`."""
         return self.process.state
 
-    def start(self, **settings: Any) -> None:
-        """Start it and wait until it serves."""
-        self.launch(**settings)
+    def start(
+        self, *, environment: Mapping[str, str] = MappingProxyType({}), **settings: Any
+    ) -> None:
+        """Start it and wait until it serves. `environment` is what it finds there besides."""
+        self.launch(environment=environment, **settings)
         self.process.wait_ready()
 
-    def launch(self, **settings: Any) -> None:
+    def launch(
+        self, *, environment: Mapping[str, str] = MappingProxyType({}), **settings: Any
+    ) -> None:
         """Start it without waiting; `process.wait_ready()` does."""
         places = {
             "port": 0,
@@ -98,7 +103,7 @@ class Server:
             # The number of the start that is about to be made.
             places["failpoint_log"] = self._hits_of(self.process.starts + 1)
             chosen["failpoints"] = "; ".join(armed)
-        self.process.environment = self._environ | variables(places | chosen)
+        self.process.environment = {**self._environ, **environment, **variables(places | chosen)}
         self.process.launch()
         self._armed, self._taken = [], set()
 

@@ -1,14 +1,15 @@
-"""What the doctor sees around the project: the port, the disk, the database, the model server.
+"""What the doctor sees around the project: ports, the disk, the data, who may reach it, the model.
 
 A read-only look at each. Standard library alone.
 """
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 import shutil
 import socket
-import sqlite3
 import tempfile
 import urllib.error
 import urllib.request
@@ -16,16 +17,18 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 from lab.environment import Environment
 from lab.finding import Finding, good, missing, note
 
 HOST: Final = "127.0.0.1"
+LOOPBACK: Final = (HOST, "localhost", "::1")
 PORT: Final = 5173  # where Sophos listens unless PORT says otherwise
 OLLAMA_PORT: Final = 11434
 LEAST_SPACE: Final = 500_000_000  # bytes
 ANSWER_WITHIN: Final = 3.0  # seconds for a server to answer
+KEPT: Final = frozenset({".db", ".jsonl", ".lock", ".db-wal", ".db-shm"})
+READABLE_BY_OTHERS: Final = 0o077
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -64,10 +67,27 @@ def port(environ: Mapping[str, str]) -> Finding:
         number = port_number(text)
     except ValueError as error:
         return missing("PORT", f"{text!r} is no port", str(error))
+    return port_of("Sophos", number)
+
+
+def port_of(program: str, number: int) -> Finding:
+    """The port that a part of the lab asks for."""
+    subject = f"Port {number}, for {program}"
     if is_free(number):
-        return good(f"Port {number}", "free")
-    remedy = "none needed: the lab takes another port and says so"
-    return note(f"Port {number}", whose(number), remedy)
+        return good(subject, "free")
+    return note(subject, whose(number), "none needed: the lab takes another port and says so")
+
+
+def door(environ: Mapping[str, str]) -> Finding:
+    """Who can reach Sophos, and whether they need a token."""
+    host, token = environ.get("HOST") or HOST, environ.get("SOPHOS_TOKEN")
+    if host in LOOPBACK:
+        needed = "with the token" if token else "without a token"
+        return good("Who may ask", f"this machine alone, {needed}")
+    if not token:
+        remedy = "set SOPHOS_TOKEN, or HOST=127.0.0.1"
+        return missing("Who may ask", f"HOST {host} is open to others, without a token", remedy)
+    return good("Who may ask", f"others may, at {host}, with the token")
 
 
 def disk(environment: Environment) -> Finding:
@@ -84,18 +104,21 @@ def disk(environment: Environment) -> Finding:
     return good("Disk", seen) if free >= LEAST_SPACE else missing("Disk", seen, "free some space")
 
 
-def database(path: Path) -> Finding:
-    if not path.exists():
-        return good("Database", f"{path} is made at the first start")
-    # Opening one whose log files are not there would make them; nobody uses such a one now.
-    unused = not path.with_name(f"{path.name}-wal").exists()
-    address = f"file:{quote(str(path))}?mode=ro" + ("&immutable=1" if unused else "")
-    try:
-        with closing(sqlite3.connect(address, uri=True, timeout=ANSWER_WITHIN)) as connection:
-            connection.execute("PRAGMA schema_version").fetchone()
-    except sqlite3.Error as error:
-        return missing("Database", f"{path}: {error}", "put a backup in its place, or move it away")
-    return good("Database", f"{path} opens")
+def data_folder(folder: Path) -> Finding:
+    """Where what was said is kept: ours to write, and nobody else's to read."""
+    subject = "Data folder"
+    if not folder.exists():
+        return good(subject, f"{folder} is made at the first start")
+    if not folder.is_dir():
+        return missing(subject, f"{folder} is no folder", "move it away")
+    kept = [folder, *(path for path in folder.rglob("*") if path.suffix in KEPT)]
+    if foreign := [path for path in kept if not os.access(path, os.R_OK | os.W_OK)]:
+        remedy = f"make it yours: chown -R {getpass.getuser()} {folder}"
+        return missing(subject, f"{foreign[0]} cannot be read and written", remedy)
+    if os.name == "posix" and folder.stat().st_mode & READABLE_BY_OTHERS:
+        remedy = f"on a machine with other users: chmod 700 {folder}"
+        return note(subject, f"others on this machine can look into {folder}", remedy)
+    return good(subject, f"{folder} is yours alone")
 
 
 def ollama_asked_for(environ: Mapping[str, str]) -> tuple[str, str]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from lab.collector import read_sent
+from lab.facts import until
 from lab.model.handle import Model
 from lab.process import Process
 from lab.settings import clean
@@ -87,6 +89,26 @@ class Site:
     def visits(self) -> list[dict[str, Any]]:
         """Every GET, oldest first, read from the ledger: also while the site is down."""
         return read_visits(self._ledger)
+
+
+class Outside:
+    """What stands for another machine that is sent data: `url`, `received()`, and its `process`."""
+
+    def __init__(self, process: Neighbour, ledger: Path) -> None:
+        self.url = process.url
+        self.process = process
+        self._ledger = ledger
+
+    def received(self) -> list[dict[str, Any]]:
+        """Every request, oldest first: `method`, `path`, `bytes`, and its `body` as text."""
+        return read_sent(self._ledger)
+
+    def wait_for(self, text: str) -> None:
+        """Until something that holds the text has arrived."""
+        until(
+            lambda: any(text in request["body"] for request in self.received()),
+            what=f"{text!r} at the collector",
+        )
 
 
 def read_visits(ledger: Path) -> list[dict[str, Any]]:

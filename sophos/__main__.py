@@ -19,6 +19,7 @@ from sophos.importing import uncollected
 from sophos.log import log_to_stderr
 from sophos.protections import ROWS, Protection, Protections
 from sophos.settings import PROTECT_PREFIX, Settings
+from sophos.tracing import withhold
 from sophos.web.listener import listen
 from sophos.web.ready_file import prepare
 
@@ -85,6 +86,8 @@ def _serve(settings: Settings, opening: Opening) -> None:
     for name in settings.protections.names_off():
         shows = ROWS[Protection(name)].absence_shows
         logger.warning("A protection is off.", extra={"protection": name, "shows": shows})
+    if not settings.tracing and withhold(os.environ):
+        logger.warning("Tracing is asked for and withheld.", extra={"setting": "SOPHOS_TRACING"})
     # Deferred for start-up time: a setting that cannot be used is told before FastAPI is imported.
     with uncollected():
         from sophos.web.server import serve  # noqa: PLC0415
@@ -121,7 +124,7 @@ def _settings_lines() -> Iterator[str]:
 
 
 def _shown(default: object) -> str:
-    if default is None or default in ((), frozenset()):
+    if default in (None, "", (), frozenset()):
         return "not set"
     return str(default).lower() if isinstance(default, bool) else str(default)
 

@@ -6,6 +6,7 @@
     │   ├── MessageTooLarge               MESSAGE_TOO_LARGE
     │   ├── UnsupportedMediaType          UNSUPPORTED_MEDIA_TYPE
     │   ├── Unauthorised                  UNAUTHORISED
+    │   ├── TooManyGuesses                TOO_MANY_GUESSES
     │   ├── ForbiddenHost                 FORBIDDEN_HOST
     │   ├── ForbiddenOrigin               FORBIDDEN_ORIGIN
     │   ├── NotFound                      NOT_FOUND
@@ -26,6 +27,7 @@
     │   ├── AttemptsExhausted             ATTEMPTS_EXHAUSTED
     │   └── AgentFailure                  AGENT_FAILURE
     ├── StorageUnavailable                STORAGE_UNAVAILABLE    in a request, in a run, or at start-up
+    │   └── RecordDamaged                 STORAGE_UNAVAILABLE    of one conversation
     └── StartupError                      STARTUP_FAILED         the process does not start
 
 A class's docstring is its default message: it is shown to people and says what to do.
@@ -35,6 +37,8 @@ A foreign error becomes one of these where the foreign library is, with `raise �
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -75,9 +79,20 @@ class UnsupportedMediaType(RequestError):
 
 
 class Unauthorised(RequestError):
-    """A token is needed. Send Authorization: Bearer with the value of SOPHOS_TOKEN."""
+    """A token is needed. Sign in at sign-in, or send Authorization: Bearer with SOPHOS_TOKEN's value."""
 
     code = "UNAUTHORISED"
+
+
+class TooManyGuesses(RequestError):
+    """Too many wrong tokens came from this address. Wait as many seconds as Retry-After says."""
+
+    code = "TOO_MANY_GUESSES"
+
+    def __init__(self, message: str | None = None, *, wait: int = 0, **ids: str | None) -> None:
+        """`wait` is in seconds."""
+        super().__init__(message, **ids)
+        self.wait = wait
 
 
 class ForbiddenHost(RequestError):
@@ -198,6 +213,19 @@ class StorageUnavailable(SophosError):
     """The database cannot be used. Check the disk and the permissions of DATABASE_PATH, then try again."""
 
     code = "STORAGE_UNAVAILABLE"
+
+
+class RecordDamaged(StorageUnavailable):
+    """The record of this conversation is damaged and cannot be read. Restore DATABASE_PATH from a copy, or delete the conversation."""
+
+
+@contextmanager
+def reading_record() -> Iterator[None]:
+    """Turn what any library raises over bytes that are no record into RecordDamaged."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:
+        raise RecordDamaged from error
 
 
 class StartupError(SophosError):

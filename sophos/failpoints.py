@@ -50,6 +50,8 @@ class Point(StrEnum):
     """Before a step's checkpoint; the selector is its number."""
     STEP_SAVED = "step.saved"
     """After a step's checkpoint; the selector is its number."""
+    CANCEL_RECORDED = "cancel.recorded"
+    """The cancel is on record, the run is not told of it and goes on."""
     GRAPH_FINISHED = "graph.finished"
     """The final checkpoint is saved, the outcome is not recorded."""
     OUTCOME_RECORDED = "outcome.recorded"

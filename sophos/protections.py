@@ -23,6 +23,8 @@ class Protection(StrEnum):
     SINGLE_OWNER = "SINGLE_OWNER"
     DELTA_CHECKPOINTS = "DELTA_CHECKPOINTS"
     DONE_CHECK = "DONE_CHECK"
+    REPLAY = "REPLAY"
+    ERASE = "ERASE"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +92,16 @@ ROWS: Final = {
         prevents="a reply counts only if the model server said it was done",
         absence_shows="half an answer recorded as whole",
         module="sophos/agent/model.py",
+    ),
+    Protection.REPLAY: Row(
+        prevents="a viewer that comes back is sent what it missed while the run lives",
+        absence_shows="a stream with holes: what was said while the viewer was away",
+        module="sophos/runtime/registry.py",
+    ),
+    Protection.ERASE: Row(
+        prevents="what is deleted is overwritten in the file, and cut from its log",
+        absence_shows="a deleted conversation that anybody can read in the file's bytes",
+        module="sophos/storage/database.py",
     ),
 }
 

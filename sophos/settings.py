@@ -12,13 +12,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from sophos.errors import StartupError
 from sophos.failpoints import Failpoint, parse_failpoints
 from sophos.protections import Protection, Protections
+from sophos.variables import (
+    WORDS,
+    Network,
+    names,
+    networks,
+    number,
+    prefix,
+    seconds,
+    stdin,
+    token,
+    truth,
+    url,
+)
 
-OLLAMA_PORT: Final = 11_434
 PROTECT_PREFIX: Final = "SOPHOS_PROTECT_"
 # What a tool server inherits: where things are, how to speak, how to reach the network. Nothing else.
 _INHERITED: Final = re.compile(
@@ -27,55 +38,18 @@ _INHERITED: Final = re.compile(
     r"|SYSTEMROOT|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE",
     re.IGNORECASE,
 )
-_WORDS: Final = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 
 
-def _truth(text: str) -> bool:
-    if text.lower() not in _WORDS:
-        raise ValueError("write true or false")
-    return _WORDS[text.lower()]
-
-
-def _number(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-            raise ValueError(f"write a whole number from {least} to {most}")
-        return int(text)
-
-    return parse
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 86_400:
-        raise ValueError("write seconds, more than 0 and at most 86400")
-    return value
-
-
-def _url(text: str) -> str:
-    # A bare host is read as Ollama's own tools read it: over HTTP, on Ollama's port.
-    parts = urlsplit(text if "://" in text else f"http://{text}")
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("write a URL like http://localhost:11434")
-    if "://" not in text and parts.port is None:
-        return f"http://{parts.netloc}:{OLLAMA_PORT}"
-    return parts.geturl().rstrip("/")
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name.strip().lower() for name in text.split(",") if name.strip())
-
-
-def _stdin(text: str) -> str:
-    if text != "stdin":
-        raise ValueError("the only pipe there is to watch is stdin")
-    return text
-
-
-def _setting(variable: str, default: Any, meaning: str, parse: Callable[[str], Any] = str) -> Any:
-    return field(
-        default=default, metadata={"variable": variable, "meaning": meaning, "parse": parse}
-    )
+def _setting(
+    variable: str,
+    default: Any,
+    meaning: str,
+    parse: Callable[[str], Any] = str,
+    *,
+    secret: bool = False,
+) -> Any:
+    row = {"variable": variable, "meaning": meaning, "parse": parse}
+    return field(default=default, repr=not secret, metadata=row)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +58,7 @@ class Settings:
 
     host: str = _setting("HOST", "127.0.0.1", "The address to listen on.")
     port: int = _setting(
-        "PORT", 5173, "The port to listen on; 0 picks a free one.", _number(0, 65535)
+        "PORT", 5173, "The port to listen on; 0 picks a free one.", number(0, 65535)
     )
     database_path: Path = _setting(
         "DATABASE_PATH", Path("data/db/sophos.db"), "The one file that holds the record.", Path
@@ -95,56 +69,75 @@ class Settings:
     config_dir: Path = _setting(
         "CONFIG_DIR", Path("config"), "The folder of mcp.json and system.md.", Path
     )
-    ollama_host: str = _setting("OLLAMA_HOST", "http://localhost:11434", "The model server.", _url)
+    ollama_host: str = _setting("OLLAMA_HOST", "http://localhost:11434", "The model server.", url)
     ollama_model: str = _setting("OLLAMA_MODEL", "qwen3", "The model to ask for.")
-    ollama_think: bool = _setting("OLLAMA_THINK", True, "Whether to ask for reasoning.", _truth)
+    ollama_think: bool = _setting("OLLAMA_THINK", True, "Whether to ask for reasoning.", truth)
     ollama_num_ctx: int = _setting(
-        "OLLAMA_NUM_CTX", 16_384, "The context to ask for, in tokens.", _number(512, 10_000_000)
+        "OLLAMA_NUM_CTX", 16_384, "The context to ask for, in tokens.", number(512, 10_000_000)
     )
     recursion_limit: int = _setting(
-        "AGENT_RECURSION_LIMIT", 25, "The most steps one run may take.", _number(1, 1000)
+        "AGENT_RECURSION_LIMIT", 25, "The most steps one run may take.", number(1, 1000)
     )
     max_attempts: int = _setting(
-        "SOPHOS_MAX_ATTEMPTS", 5, "The most attempts at the same work in a row.", _number(1, 1000)
+        "SOPHOS_MAX_ATTEMPTS", 5, "The most attempts at the same work in a row.", number(1, 1000)
     )
     tool_timeout: float = _setting(
         "SOPHOS_TOOL_TIMEOUT",
         60.0,
         "Seconds for a tool server to start, to list or to answer.",
-        _seconds,
+        seconds,
     )
     tool_result_limit: int = _setting(
         "SOPHOS_TOOL_RESULT_LIMIT",
         50_000,
         "The most characters of a tool result.",
-        _number(100, 10_000_000),
+        number(100, 10_000_000),
     )
     model_first_token_timeout: float = _setting(
         "SOPHOS_MODEL_FIRST_TOKEN_TIMEOUT",
         600.0,
         "Seconds to wait for a reply's first token.",
-        _seconds,
+        seconds,
     )
     model_token_timeout: float = _setting(
-        "SOPHOS_MODEL_TOKEN_TIMEOUT", 120.0, "Seconds to wait for each further token.", _seconds
+        "SOPHOS_MODEL_TOKEN_TIMEOUT", 120.0, "Seconds to wait for each further token.", seconds
     )
     shutdown_grace: float = _setting(
         "SOPHOS_SHUTDOWN_GRACE",
         10.0,
         "Seconds a shutdown lets runs reach a step boundary.",
-        _seconds,
+        seconds,
     )
     allowed_hosts: frozenset[str] = _setting(
-        "SOPHOS_ALLOWED_HOSTS", frozenset(), "Further Host names to answer to, with commas.", _names
+        "SOPHOS_ALLOWED_HOSTS", frozenset(), "Further Host names to answer to, with commas.", names
     )
     token: str | None = _setting(
-        "SOPHOS_TOKEN", None, "The token a client must send; needed off loopback."
+        "SOPHOS_TOKEN",
+        None,
+        "The token a client must send; needed off loopback.",
+        token,
+        secret=True,
+    )
+    trusted_proxies: tuple[Network, ...] = _setting(
+        "SOPHOS_TRUSTED_PROXIES",
+        (),
+        "Addresses or networks whose X-Forwarded headers count, with commas.",
+        networks,
+    )
+    root_path: str = _setting(
+        "SOPHOS_ROOT_PATH", "", "The path a proxy serves this under, as in /sophos.", prefix
+    )
+    tracing: bool = _setting(
+        "SOPHOS_TRACING",
+        False,
+        "Whether LANGSMITH_… variables may have messages sent to a tracing service.",
+        truth,
     )
     ready_file: Path | None = _setting(
         "SOPHOS_READY_FILE", None, "Where pid, port, boot id and URL appear when serving.", Path
     )
     owner_pipe: str | None = _setting(
-        "SOPHOS_OWNER_PIPE", None, "Set to stdin to exit when standard input closes.", _stdin
+        "SOPHOS_OWNER_PIPE", None, "Set to stdin to exit when standard input closes.", stdin
     )
     failpoints: tuple[Failpoint, ...] = _setting(
         "SOPHOS_FAILPOINTS", (), "Points to stop at, as in sophos/failpoints.py.", parse_failpoints
@@ -205,9 +198,9 @@ def _protections(environ: Mapping[str, str]) -> Protections:
     off = set()
     for protection in Protection:
         text = environ.get(PROTECT_PREFIX + protection, "")
-        if text and text.lower() not in _WORDS:
+        if text and text.lower() not in WORDS:
             raise StartupError(f"{PROTECT_PREFIX}{protection} cannot be used: write on or off.")
-        if text and not _WORDS[text.lower()]:
+        if text and not WORDS[text.lower()]:
             off.add(protection)
     return Protections(off=frozenset(off))
 

@@ -34,6 +34,8 @@ VALUES: Final = (
     "run",
     "settings",
     "tool",
+    "tracing",
+    "variables",
 )
 # A room may import its own level and any level before it. Rooms of one level are peers.
 LEVELS: Final = (VALUES, ("agent", "tools", "storage"), ("runtime",), ("web", "testing"))

@@ -7,6 +7,8 @@ import asyncio
 import inspect
 import json
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 from typing import Final
@@ -24,6 +26,7 @@ from sophos.web.opened import Runtime
 
 ROOT: Final = Path(__file__).parent.parent
 REFERENCE: Final = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
+SECURITY: Final = (ROOT / "docs/security.md").read_text(encoding="utf-8")
 MARKDOWN: Final = sorted(
     path for place in ("*.md", "docs/**/*.md", "lessons/*.md") for path in ROOT.glob(place)
 )
@@ -53,7 +56,7 @@ def rows_of(title: str) -> list[str]:
 def default_text(default: object) -> str:
     if isinstance(default, bool):
         return str(default).lower()
-    return "–" if default in (None, frozenset(), ()) else str(default)
+    return "–" if default in (None, "", frozenset(), ()) else str(default)
 
 
 def test_every_setting_is_documented_as_it_is() -> None:
@@ -115,6 +118,27 @@ def test_every_route_is_documented_as_it_is() -> None:
     assert rows_of("Routes") == expected
 
 
+def promises() -> dict[str, list[tuple[str, str]]]:
+    """Each promise of docs/security.md with the tests that show it, as file and function."""
+    rows = [line.strip("| ").split(" | ") for line in SECURITY.splitlines() if line[:2] == "| "]
+    return {promise: re.findall(r"`(\S+)::(\w+)`", tests) for promise, tests in rows[1:]}
+
+
+def test_every_security_promise_of_the_readme_names_its_tests() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.split("## Security\n")[1].split("\n## ")[0]
+    claims = [line.removeprefix("- ") for line in section.splitlines() if line.startswith("- ")]
+    assert claims == list(promises())
+
+
+@pytest.mark.parametrize("promise", promises())
+def test_a_security_promise_is_shown_by_tests_that_are_there(promise: str) -> None:
+    assert promises()[promise]
+    for file, name in promises()[promise]:
+        functions = ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8")))
+        assert name in {f.name for f in functions if isinstance(f, ast.FunctionDef)}, name
+
+
 @pytest.mark.parametrize("document", MARKDOWN, ids=lambda path: path.name)
 def test_a_link_between_documents_leads_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)\)", document.read_text(encoding="utf-8")):
@@ -138,3 +162,39 @@ def test_decisions_are_numbered_without_holes() -> None:
 def test_every_code_cell_of_a_lesson_has_a_count(notebook: Path) -> None:
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     assert all(cell["execution_count"] for cell in cells if cell["cell_type"] == "code")
+
+
+DEPLOY: Final = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
+
+
+def fenced(language: str) -> list[str]:
+    """The blocks of docs/deploy.md in one language."""
+    return re.findall(rf"```{language}\n(.*?)```", DEPLOY, re.DOTALL)
+
+
+def test_the_settings_for_a_class_are_ones_that_sophos_takes() -> None:
+    lines = fenced("ini")[0].splitlines()
+    settings = Settings.read(dict(line.split("=", 1) for line in lines))
+    assert (settings.root_path, settings.allowed_hosts) == (
+        "/sophos",
+        frozenset({"class.example.org"}),
+    )
+    exported = re.findall(r"\b(SOPHOS_[A-Z_]+)=", DEPLOY)
+    assert set(exported) <= {row.metadata["variable"] for row in fields(Settings) if row.metadata}
+
+
+def test_the_backup_of_a_database_in_use_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("data/db", "data/memory", "backup"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "data/memory/memory.jsonl").write_text("{}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect("data/db/sophos.db", isolation_level=None)) as server:
+        server.execute("PRAGMA journal_mode = WAL")
+        server.execute("CREATE TABLE runs (id)")
+        server.execute("INSERT INTO runs VALUES ('kept')")
+        exec(fenced("python")[0], {})  # the very lines of the document
+    with closing(sqlite3.connect("backup/sophos.db")) as copy:
+        assert copy.execute("SELECT id FROM runs").fetchall() == [("kept",)]
+    assert (tmp_path / "backup/memory.jsonl").read_text(encoding="utf-8") == "{}"

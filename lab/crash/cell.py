@@ -1,4 +1,4 @@
-"""One crash: a message is sent, the process is killed at a point, restarted, looked at, resumed.
+"""One crash: a message is sent, the process killed at a point, restarted, looked at, gone on with.
 
 Everything is done to a bench as an outsider does it. Each crash has a conversation of its own; the
 bench, its model and its files serve one crash after the other.
@@ -13,12 +13,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from lab.bench import Bench
 from lab.client import ApiError, Client, Started
 from lab.crash.scenarios import SCENARIOS, Scenario
 from lab.crash.verdicts import Evidence, judged
+from lab.facts import NotSeen
+from lab.model.script import say, think
+from lab.process import ProcessError
 from lab.stream import StreamEvent
 from lab.witness import read_effects, read_received
 from lab.workspace import ROOT
@@ -26,9 +29,17 @@ from sophos.protections import Protection
 
 NOT_PASSED: Final = "not passed"
 """Stands for the status right after the restart where there was no crash to restart from."""
+FAULT: Final = "fault"
+"""Stands for the status where Sophos did what no crash explains; `outcome` says what."""
+FAULTS: Final = (ApiError, NotSeen, ProcessError)
 NONE_OFF: Final = "none"
 MOST_RESUMES: Final = 5  # as many as the server grants the same work in a row
-LEAVES_AFTER: Final = 10  # events that a restless viewer has seen when it leaves
+ENOUGH: Final = 10  # events that a viewer has seen when it leaves, or cancels
+INSTEAD: Final = "Never mind. Something else."
+REPLY: Final = (think("Something new."), say("Understood."))
+
+Then = Literal["resume", "message"]
+"""How the conversation goes on: the work is resumed, or a new message comes instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +49,23 @@ class Cell:
     scenario: str
     off: frozenset[Protection]
     rule: str
+    then: Then = "resume"
 
     def row(self, evidence: Evidence) -> dict[str, Any]:
         """One row of a matrix."""
-        off = ", ".join(sorted(self.off)) or NONE_OFF
-        place = {"scenario": self.scenario, "protection_off": off, "point": self.rule}
-        return place | judged(evidence)
+        return self._place() | judged(evidence)
+
+    def fault(self, error: Exception) -> dict[str, Any]:
+        """The row of a crash that could not be gone through with."""
+        return self._place() | {"status": FAULT, "outcome": str(error)}
+
+    def _place(self) -> dict[str, Any]:
+        return {
+            "scenario": self.scenario,
+            "protection_off": ", ".join(sorted(self.off)) or NONE_OFF,
+            "point": self.rule,
+            "then": self.then,
+        }
 
 
 @contextmanager
@@ -64,23 +86,27 @@ class Crashes:
         self._received = 0
 
     def make(self, cell: Cell) -> Evidence:
-        """Raises ApiError or NotSeen where Sophos does what no crash explains."""
+        """Raises one of FAULTS where Sophos does what no crash explains."""
         scenario = SCENARIOS[cell.scenario]
+        tracker = self._bench.workspace.tasks
+        self._effects, self._received = len(read_effects(tracker)), len(read_received(tracker))
         protect = dict.fromkeys(cell.off, False)
         key = uuid.uuid4().hex
         self._bench.model.script(scenario.turns)
+        self._bench.model.forget_requests()
         self._server.start(failpoints=f"{cell.rule}=kill", protect=protect)
         try:
             started = self._send(scenario.message, key)
-            if started is not None and self._sees_end(started, restless=scenario.restless):
-                return self._looked_at(scenario, started, time.monotonic(), status=NOT_PASSED)
+            if started is not None and self._sees_end(started, scenario):
+                died = time.monotonic()
+                return self._looked_at(scenario, started, died, status=NOT_PASSED, then="resume")
             self._server.process.wait()
             died = time.monotonic()
             self._server.start(protect=protect)
             # Whoever got no answer cannot know that the message was accepted, and sends it again.
             started = started or self._client.start(scenario.message, key=key)
             (run,) = self._client.runs(started.conversation)
-            return self._looked_at(scenario, started, died, status=run["status"])
+            return self._looked_at(scenario, started, died, status=run["status"], then=cell.then)
         finally:
             self._server.kill()
 
@@ -94,13 +120,16 @@ class Crashes:
             return self._client.start(message, key=key)
         return None
 
-    def _sees_end(self, started: Started, *, restless: bool) -> bool:
+    def _sees_end(self, started: Started, scenario: Scenario) -> bool:
         """Watch the run as a viewer does. False if the server dies first."""
         try:
             with self._client.stream(started.conversation, run=started.run) as stream:
-                if restless:
-                    self._watch(islice(stream, LEAVES_AFTER))
+                if scenario.restless or scenario.cancelled:
+                    self._watch(islice(stream, ENOUGH))
+                if scenario.restless:
                     stream.reconnect()
+                if scenario.cancelled:
+                    self._client.cancel(started.run)
                 self._watch(stream)
                 return stream.outcome is not None
         except ApiError:
@@ -112,37 +141,46 @@ class Crashes:
             self._server.process.watch()
 
     def _looked_at(
-        self, scenario: Scenario, started: Started, died: float, *, status: str
+        self, scenario: Scenario, started: Started, died: float, *, status: str, then: Then
     ) -> Evidence:
-        """Look, then resume until nothing is left, then look again."""
+        """Look, go on until nothing is left, then look again."""
         client, conversation = self._client, started.conversation
-        view = client.read(conversation)
-        first, recovered = view, time.monotonic()
-        resumes = 0
+        first = view = client.read(conversation)
+        recovered = time.monotonic()
+        sent, before, resumes = [scenario.message], 0, 0
+        if then == "message":
+            before = len(client.runs(conversation))
+            self._bench.model.script([REPLY])
+            recovered = self._goes_on(client.start(INSTEAD, conversation))
+            sent.append(INSTEAD)
+            view = client.read(conversation)
         while view["resumable"] and resumes < MOST_RESUMES:
             done = sum(message["role"] == "assistant" for message in view["messages"])
-            self._bench.model.script(scenario.turns[done:])
-            run = client.resume(conversation).run
-            with client.stream(conversation, run=run) as stream:
-                for _ in islice(stream, 1):
-                    recovered = time.monotonic() if resumes == 0 else recovered
-                self._watch(stream)
+            self._bench.model.script(scenario.rest(done))
+            shown = self._goes_on(client.resume(conversation))
+            recovered = shown if resumes == 0 and not before else recovered
             resumes += 1
             view = client.read(conversation)
         runs = client.runs(conversation)
         tracker = self._bench.workspace.tasks
-        effects, received = read_effects(tracker), read_received(tracker)
-        evidence = Evidence(
-            sent=(scenario.message,),
+        return Evidence(
+            sent=sent,
             status=status,
             resumable=first["resumable"],
             messages=view["messages"],
-            shown=[event for run in runs for event in client.shown(run["id"])],
-            received=received[self._received :],
-            effects=effects[self._effects :],
+            shown=[event for run in runs[before:] for event in client.shown(run["id"])],
+            received=read_received(tracker)[self._received :],
+            effects=read_effects(tracker)[self._effects :],
+            requests=[asked["body"]["messages"] for asked in self._bench.model.requests()],
             resumes=resumes,
             outcome=runs[-1]["status"],
             seconds=recovered - died,
         )
-        self._effects, self._received = len(effects), len(received)
-        return evidence
+
+    def _goes_on(self, started: Started) -> float:
+        """Watch a run to its end. When the first of it was seen."""
+        with self._client.stream(started.conversation, run=started.run) as stream:
+            self._watch(islice(stream, 1))
+            first = time.monotonic()
+            self._watch(stream)
+        return first

@@ -9,19 +9,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lab.model.script import Step, call, say, think
+from lab.model.script import Step, call, hang_after, say, think
 
 ESSAY: Final = " ".join(f"Sentence {number} says a little more." for number in range(1, 41))
+
+SLOW: Final = 3.0  # seconds; by then what the quick one left is on disk, however busy the machine
+STOPS_AFTER: Final = 40  # tokens
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """`turns` are the model's replies. A `restless` viewer leaves in mid-stream and comes back."""
+    """`turns` are the model's replies."""
 
     name: str
     message: str
     turns: tuple[tuple[Step, ...], ...]
     restless: bool = False
+    """The viewer leaves in mid-stream and comes back."""
+    cancelled: bool = False
+    """The viewer cancels in mid-stream; the last reply does not end by itself."""
+    apart: bool = False
+    """The calls of a turn come back seconds apart, in their order."""
 
     @property
     def calls(self) -> int:
@@ -31,6 +39,10 @@ class Scenario:
     def last_step(self) -> int:
         """The number of the last step: the input is −1 and 0, then each reply and each turn's tools."""
         return sum(2 if calls_of(turn) else 1 for turn in self.turns)
+
+    def rest(self, answered: int) -> list[list[Step]]:
+        """The replies after the first `answered`, for whoever goes on: each of them ends."""
+        return [[step for step in turn if step["do"] != "hang"] for turn in self.turns[answered:]]
 
 
 def calls_of(turn: tuple[Step, ...]) -> list[Step]:
@@ -71,20 +83,38 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             turns=(_create("one", "two", "three", tool="create_task_once"), _LAST),
         ),
         Scenario(
+            name="slow tool beside a quick one",
+            message="Create a task, and one that takes a while.",
+            turns=(
+                (
+                    *_create("one"),
+                    call("tasks__slow_task", title="two", seconds=SLOW),
+                ),
+                _LAST,
+            ),
+            apart=True,
+        ),
+        Scenario(
             name="failing tool",
             message="Create a task that is refused.",
             turns=(_create("one", tool="fail_task"), _LAST),
         ),
         Scenario(
             name="dying tool server",
-            message="Create a task that brings the tracker down.",
-            turns=(_create("one", tool="crash_task"), _LAST),
+            message="Create a task that brings the tracker down, then another.",
+            turns=(_create("one", tool="crash_task"), _create("two"), _LAST),
         ),
         Scenario(
             name="long stream",
             message="Write at length.",
             turns=((think("This will take a while."), say(ESSAY)),),
             restless=True,
+        ),
+        Scenario(
+            name="cancelled stream",
+            message="Write until you are stopped.",
+            turns=((think("This will take a while."), say(ESSAY), hang_after(STOPS_AFTER)),),
+            cancelled=True,
         ),
     )
 }

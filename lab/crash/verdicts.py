@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from lab.stream import StreamEvent, told
@@ -21,8 +22,10 @@ class Evidence:
     """What is left of one crash once nothing is left to resume.
 
     `status` and `resumable` are from right after the restart; all else is from the end. `shown` is
-    what one viewer of all runs was shown, in the order of the runs. `seconds` are from the death
-    to the first that was shown of a resumed run, or to the record where there is none.
+    what one viewer was shown of the runs, in their order: of all of them where the work was
+    resumed; where a message came instead, of those since, as its sender began from the record.
+    `requests` are the messages of each request the model had. `seconds` are from the death to the
+    first that was shown of the run that went on, or to the record where there is none.
     """
 
     sent: Sequence[str]
@@ -32,6 +35,7 @@ class Evidence:
     shown: Sequence[StreamEvent]
     received: Sequence[ReceivedCall]
     effects: Sequence[Effect]
+    requests: Sequence[Messages]
     resumes: int
     outcome: str
     seconds: float
@@ -47,6 +51,7 @@ def judged(evidence: Evidence) -> dict[str, Any]:
         "tools_repeated": tools_repeated(evidence.received),
         "effects_per_call": effects_per_call(evidence.effects),
         "told_twice": told_twice(evidence.shown, evidence.messages),
+        "calls_unanswered": calls_unanswered(evidence.requests),
         "resumes": evidence.resumes,
         "outcome": evidence.outcome,
         "seconds": round(evidence.seconds, 2),
@@ -74,6 +79,11 @@ def effects_per_call(effects: Iterable[Effect]) -> int:
     return max(Counter((effect.tool, effect.title) for effect in effects).values(), default=0)
 
 
+def calls_unanswered(requests: Iterable[Messages]) -> int:
+    """The most tool calls without an answer right behind them that any one request held."""
+    return max((_unanswered(messages) for messages in requests), default=0)
+
+
 def told_twice(shown: Iterable[StreamEvent], messages: Messages) -> int:
     """How many messages on a viewer's screen the record has not, or has with less text.
 
@@ -96,6 +106,15 @@ def told_twice(shown: Iterable[StreamEvent], messages: Messages) -> int:
             if not record.get((message, kind), "").startswith(text)
         }
     )
+
+
+def _unanswered(messages: Messages) -> int:
+    missing = 0
+    for number, message in enumerate(messages, 1):
+        calls = len(message.get("tool_calls") or ())
+        behind = takewhile(lambda later: later["role"] == "tool", messages[number:])
+        missing += max(0, calls - len(list(behind)))
+    return missing
 
 
 def _from_user(messages: Messages) -> Counter[str]:

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Final
 
 from lab.crash.scenarios import Scenario, words_of
 from sophos.failpoints import Point
 
+_AFTER_A_CANCEL: Final = (Point.CANCEL_RECORDED, Point.OUTCOME_RECORDED, Point.END_ANNOUNCED)
+
 
 def windows(scenario: Scenario, point: Point) -> tuple[str, ...]:
     """The rules that kill at this point, without their action; none where it is never passed."""
+    if scenario.cancelled:
+        # What comes before the cancel is a stream like another, and what comes after the reply
+        # is never reached.
+        return (str(point),) if point in _AFTER_A_CANCEL else ()
     replies = range(1, len(scenario.turns) + 1)
     calls = range(1, scenario.calls + 1)
     match point:
@@ -29,11 +36,13 @@ def windows(scenario: Scenario, point: Point) -> tuple[str, ...]:
         case Point.TOOL_CALLING:
             return _passes(point, calls)
         case Point.TOOL_RETURNED:
-            return _passes(point, calls[:1])
+            return _passes(point, calls if scenario.apart else calls[:1])
         case Point.TOOL_RECORDED:
             return _passes(point, calls[-1:])
         case Point.STEP_SAVING | Point.STEP_SAVED:
             return tuple(f"{point}({step})" for step in range(-1, scenario.last_step + 1))
+        case Point.CANCEL_RECORDED:
+            return ()
         case _:
             return (str(point),)
 

@@ -24,9 +24,13 @@ UNDECIDED: Final = "what the tool is asked for"
 _CONFIGURED: Final = ("OLLAMA_HOST",)
 _OUTWARD: Final = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"),
-    *("LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
 )
-_TRACING: Final = ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2")
+_TRACING: Final = (
+    *("LANGSMITH_TRACING", "LANGCHAIN_TRACING"),
+    *("LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING_V2"),
+)
+_ENDPOINTS: Final = ("LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT")
 _TRACER: Final = "https://api.smith.langchain.com"  # where LangSmith's client sends by itself
 
 
@@ -58,8 +62,12 @@ def configured(
             if url := environment.get(name):
                 yield _configured(f"{variable} ", url, names)
                 break
-    if any(environment.get(name, "").lower() in {"true", "1"} for name in _TRACING):
-        yield _configured("tracing ", _TRACER, names)
+    # Sophos takes the tracing variables out of its environment, unless it is told not to.
+    if environment.get("SOPHOS_TRACING") == "true" and any(
+        environment.get(name, "").lower() == "true" for name in _TRACING
+    ):
+        endpoint = next(filter(None, map(environment.get, _ENDPOINTS)), _TRACER)
+        yield _configured("tracing ", endpoint, names)
     for name, server in sorted(servers.get("mcpServers", servers).items()):
         if "url" in server:
             yield _configured(f"mcp {name} ", server["url"], names)

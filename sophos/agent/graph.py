@@ -23,7 +23,7 @@ from sophos.agent.history import abandoned, ordered
 from sophos.agent.nodes import Nodes, RunContext
 from sophos.agent.translate import Narrator, to_message
 from sophos.conversation import Checkpoint, Message
-from sophos.errors import RecursionLimit
+from sophos.errors import RecursionLimit, reading_record
 from sophos.events import RunEvent
 from sophos.protections import Protection
 
@@ -92,7 +92,8 @@ class Agent:
             "metadata": {_RUN_METADATA: run},
             "recursion_limit": self._recursion_limit,
         }
-        given = {"messages": await self._input(thread, run, owed)} if owed else None
+        with reading_record():
+            given = {"messages": await self._input(thread, run, owed)} if owed else None
         messages = 0
         try:
             async for state in self._graph.astream(
@@ -115,7 +116,8 @@ class Agent:
 
     async def messages(self, thread: str) -> list[Message]:
         """The record of a thread: finished work of a pending step included."""
-        return [to_message(message) for message in ordered(await self._applied(thread))]
+        with reading_record():
+            return [to_message(message) for message in ordered(await self._applied(thread))]
 
     async def checkpoints(
         self, history: AsyncIterator[tuple[CheckpointTuple, tuple[str, ...]]]
@@ -124,11 +126,13 @@ class Agent:
         states: dict[str | None, list[BaseMessage]] = {}
         async for found, pending in history:
             parent = _parent_id(found)
-            state = _own_state(found)
-            if state is None:
-                state = states.get(parent, [])
-            states[_id(found)] = merged(state, _pending_messages(found))
-            yield _summary(found, parent, pending, state)
+            with reading_record():
+                state = _own_state(found)
+                if state is None:
+                    state = states.get(parent, [])
+                states[_id(found)] = merged(state, _pending_messages(found))
+                summary = _summary(found, parent, pending, state)
+            yield summary
 
     async def _applied(self, thread: str) -> list[BaseMessage]:
         snapshot = await self._graph.aget_state({"configurable": {"thread_id": thread}})

@@ -24,6 +24,10 @@ class ConversationView:
     conversation: Conversation
     messages: Sequence[Message]
     resumable: bool
+    next: Sequence[str]
+    """The nodes pending on the newest checkpoint."""
+    owed: Sequence[str]
+    """The runs whose message was accepted and has not reached its thread, oldest first."""
     active_run: str | None
     pending_decision: dict[str, Any] | None
 

@@ -12,14 +12,21 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sophos.errors import AgentFailure, AttemptsExhausted, SophosError, StorageUnavailable
+from sophos.errors import (
+    AgentFailure,
+    AttemptsExhausted,
+    RecordDamaged,
+    SophosError,
+    StorageUnavailable,
+)
 from sophos.events import ChatError, End, RunEvent, Trace, TraceEvent
 from sophos.failpoints import Failpoints, Point
 from sophos.protections import Protection, Protections
 from sophos.run import Run, RunKind, RunStatus
 from sophos.runtime.event_log import EventLog
 from sophos.runtime.recovery import owed_messages
-from sophos.storage.checkpoints import Checkpoints, Head
+from sophos.storage.checkpoints import Checkpoints
+from sophos.storage.head import Head
 from sophos.storage.runs import Runs
 
 if TYPE_CHECKING:
@@ -90,17 +97,17 @@ class Executor:
         if active.stop_requested:
             active.driving.cancel()
         await asyncio.wait([active.driving])
-        outcome = self._outcome(active, active.driving)
+        outcome = await self._outcome(active, active.driving)
         try:
             run = await self.record(active.run, outcome)
         except StorageUnavailable as error:
             logger.exception("An outcome could not be recorded.", extra={"run": active.run.id})
             told = Outcome(status=RunStatus.FAILED, error=error)
-            active.log.publish(_announcement(active.run, told))
+            active.log.publish(announcement(active.run, told))
             return outcome
         if self.failpoints.armed:
             self.failpoints.hit(Point.OUTCOME_RECORDED)
-        active.log.publish(_announcement(run, Outcome(status=run.status, error=outcome.error)))
+        active.log.publish(announcement(run, Outcome(status=run.status, error=outcome.error)))
         if self.failpoints.armed:
             self.failpoints.hit(Point.END_ANNOUNCED)
         return None
@@ -156,7 +163,7 @@ class Executor:
             self.failpoints.hit(Point.GRAPH_FINISHED)
         return messages
 
-    def _outcome(self, active: ActiveRun, driving: asyncio.Task[int | None]) -> Outcome:
+    async def _outcome(self, active: ActiveRun, driving: asyncio.Task[int | None]) -> Outcome:
         if driving.cancelled():
             if active.cancel_requested:
                 return Outcome(status=RunStatus.CANCELLED)
@@ -175,7 +182,18 @@ class Executor:
             return Outcome(status=RunStatus.FAILED, error=error)
         # The edge of a run: whatever was not foreseen ends this run and no other.
         logger.error("A run failed unforeseen.", extra={"run": active.run.id}, exc_info=error)
-        return Outcome(status=RunStatus.FAILED, error=AgentFailure())
+        damage = await self._damage(active.run.conversation_id)
+        return Outcome(status=RunStatus.FAILED, error=damage or AgentFailure())
+
+    async def _damage(self, thread: str) -> RecordDamaged | None:
+        """What is wrong with the thread itself, which a library may have said in words of its own."""
+        try:
+            await (await self.agent()).messages(thread)
+        except RecordDamaged as error:
+            return error
+        except SophosError:
+            pass  # then what failed the run is no stranger than this
+        return None
 
     async def _message_count(self, thread: str) -> int | None:
         try:
@@ -202,7 +220,8 @@ def _resumes(head: Head | None) -> Trace:
     )
 
 
-def _announcement(run: Run, outcome: Outcome) -> RunEvent:
+def announcement(run: Run, outcome: Outcome) -> RunEvent:
+    """The last event of a run that ended so."""
     if outcome.status is RunStatus.FAILED and outcome.error is not None:
         return ChatError(
             conversation=run.conversation_id,

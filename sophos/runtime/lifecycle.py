@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from sophos.failpoints import Failpoints
 from sophos.importing import uncollected
 from sophos.runtime.configuration import check_configuration
 from sophos.runtime.executor import Executor
-from sophos.runtime.recovery import Recovered, recover
+from sophos.runtime.recovery import recover
 from sophos.runtime.registry import Registry
 from sophos.runtime.service import Runtime
 from sophos.settings import Settings
@@ -68,7 +68,9 @@ async def open_runtime(settings: Settings, *, boot_id: str) -> AsyncIterator[Run
             now=now,
         )
         registry = Registry(runs=record.runs, executor=executor, protections=protections)
-        registry.background(_recount(recovered, stack.agent, record.conversations))
+        # Asked for before any run can be claimed: each of these is a dead process's.
+        uncounted = await record.conversations.uncounted()
+        registry.background(_recount(uncounted, stack.agent, record.conversations))
         runtime = Runtime(
             settings=settings,
             boot_id=boot_id,
@@ -76,6 +78,7 @@ async def open_runtime(settings: Settings, *, boot_id: str) -> AsyncIterator[Run
             registry=registry,
             agent=stack.agent,
             recovered=recovered,
+            failpoints=failpoints,
             now=now,
         )
         opened.push_async_callback(runtime.drain)
@@ -131,10 +134,13 @@ def _import_open_agent() -> OpenAgent:
 
 
 async def _recount(
-    recovered: Recovered, agent: Callable[[], Awaitable[Agent]], conversations: Conversations
+    uncounted: Sequence[str], agent: Callable[[], Awaitable[Agent]], conversations: Conversations
 ) -> None:
-    """Set the message counts that a dead process did not: reading a thread takes the agent."""
-    for conversation in recovered.conversations:
+    """Set the message counts that a dead process did not: reading a thread takes the agent.
+
+    If this process dies first, they are still uncounted, and the next one counts them.
+    """
+    for conversation in uncounted:
         try:
             messages = await (await agent()).messages(conversation)
             await conversations.recount(conversation, len(messages))

@@ -2,7 +2,7 @@
 
 | the thread's newest checkpoint          | the run becomes                     |
 |-----------------------------------------|-------------------------------------|
-| any, and a cancel was on record         | cancelled                           |
+| any, and a cancel was on record         | cancelled: `Runs.finish` sees to it |
 | is of this run, nothing pending         | completed                           |
 | is of this run, a step pending          | interrupted                         |
 | is of an older run, or there is none    | interrupted: its input is still owed |
@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from sophos.errors import StorageUnavailable
 from sophos.protections import Protection, Protections
 from sophos.run import Run, RunKind, RunStatus
-from sophos.storage.checkpoints import Checkpoints, Head
+from sophos.storage.checkpoints import Checkpoints
+from sophos.storage.head import Head
 from sophos.storage.record import Record
 from sophos.storage.runs import Runs
 
@@ -29,48 +30,55 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Recovered:
-    """What recovery did: how many runs became what, and whose message count must be read again."""
+    """What recovery did: how many runs became what, and which deletions it finished or could not."""
 
     completed: int = 0
     interrupted: int = 0
     cancelled: int = 0
     deletions: int = 0
-    conversations: tuple[str, ...] = ()
+    deletions_left: int = 0
 
     def sentence(self) -> str:
+        left = f", {self.deletions_left} not: see the log" if self.deletions_left else ""
         return (
             f"{self.completed} completed, {self.interrupted} interrupted,"
-            f" {self.cancelled} cancelled, {self.deletions} deletions finished"
+            f" {self.cancelled} cancelled, {self.deletions} deletions finished{left}"
         )
 
 
 async def recover(record: Record, *, protections: Protections, now: str) -> Recovered:
     """Reconcile what a dead process left; finish the deletions it did not."""
     conversations, runs, checkpoints = record.conversations, record.runs, record.checkpoints
-    deleted = await conversations.deleted()
-    for conversation in deleted:
-        await checkpoints.adelete_thread(conversation)
-        await conversations.purge(conversation)
+    finished = [await _finish_deletion(record, gone) for gone in await conversations.deleted()]
     outcomes: list[RunStatus] = []
-    touched: list[str] = []
     for run in await runs.unfinished():
         status = RunStatus.INTERRUPTED
         if protections.on(Protection.RECONCILE):
             status = await _reconciled(run, checkpoints)
-        await runs.finish(
+        recorded = await runs.finish(
             run.id, status=status, error_code=None, error_message=None, message_count=None, at=now
         )
-        outcomes.append(status)
-        touched.append(run.conversation_id)
+        outcomes.append(recorded.status if recorded else status)
     recovered = Recovered(
         completed=outcomes.count(RunStatus.COMPLETED),
         interrupted=outcomes.count(RunStatus.INTERRUPTED),
         cancelled=outcomes.count(RunStatus.CANCELLED),
-        deletions=len(deleted),
-        conversations=tuple(touched),
+        deletions=finished.count(True),
+        deletions_left=finished.count(False),
     )
     logger.info("Recovery is done.", extra={"outcome": recovered.sentence()})
     return recovered
+
+
+async def _finish_deletion(record: Record, conversation: str) -> bool:
+    try:
+        await record.checkpoints.adelete_thread(conversation)
+        await record.conversations.purge(conversation)
+    except StorageUnavailable:
+        # Nobody sees it any more, and the next start tries again: no reason not to serve the others.
+        logger.exception("A deletion could not be finished.", extra={"conversation": conversation})
+        return False
+    return True
 
 
 async def _reconciled(run: Run, checkpoints: Checkpoints) -> RunStatus:
@@ -83,8 +91,6 @@ async def _reconciled(run: Run, checkpoints: Checkpoints) -> RunStatus:
 
 
 def _outcome(run: Run, head: Head | None) -> RunStatus:
-    if run.cancel_requested_at is not None:
-        return RunStatus.CANCELLED
     if head is not None and head.run == run.id and not head.next:
         return RunStatus.COMPLETED
     return RunStatus.INTERRUPTED

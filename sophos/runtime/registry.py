@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from sophos.errors import ShuttingDown, StorageUnavailable
@@ -17,7 +18,7 @@ from sophos.events import ChatError, End, Event, Gap, Sent
 from sophos.protections import Protection, Protections
 from sophos.run import ACTIVE, Run, RunStatus
 from sophos.runtime.event_log import EventLog
-from sophos.runtime.executor import ActiveRun, Executor, Outcome
+from sophos.runtime.executor import ActiveRun, Executor, Outcome, announcement
 from sophos.storage.runs import Claim, Runs
 
 ENDED_REMEMBERED: Final = 1_000  # runs whose last event number is known after their end
@@ -37,6 +38,7 @@ class Registry:
         self._protections = protections
         self._active: dict[str, ActiveRun] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._claiming: defaultdict[str, set[asyncio.Task[Claim]]] = defaultdict(set)
         self._ended: OrderedDict[str, int] = OrderedDict()
         self._unrecorded: dict[str, tuple[Run, Outcome]] = {}
         self._draining = asyncio.Event()
@@ -48,7 +50,10 @@ class Registry:
         """
         if self._draining.is_set():
             raise ShuttingDown
-        return await asyncio.shield(self._keep(self._start(run=run, title=title, body=body)))
+        claiming = self._keep(self._start(run=run, title=title, body=body))
+        self._claiming[run.conversation_id].add(claiming)
+        claiming.add_done_callback(partial(self._claimed, run.conversation_id))
+        return await asyncio.shield(claiming)
 
     def background(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside the runs; a drain waits for it too."""
@@ -57,6 +62,11 @@ class Registry:
     def active(self, conversation: str) -> Run | None:
         found = self._active.get(conversation)
         return found.run if found else None
+
+    async def claimed(self, conversation: str) -> None:
+        """Return once no run of the conversation is on record that this process is about to register."""
+        if claiming := self._claiming.get(conversation):
+            await asyncio.wait(claiming)
 
     def cancel(self, run: Run) -> bool:
         """Signal a run whose cancel is on record. False if it is not alive in this process."""
@@ -78,10 +88,16 @@ class Registry:
         found = self._active.get(conversation)
         if found is not None and found.run.id == newest.id:
             if asked == newest.id and number <= len(found.log):
-                return found.log.follow(number)
+                replays = self._protections.on(Protection.REPLAY)
+                return found.log.follow(number if replays else len(found.log))
             return _replay(found.log, gap=asked not in (None, newest.id))
         if asked == newest.id and self._ended.get(newest.id) == number:
             return None
+        due, _ = self._unrecorded.get(conversation, (None, None))
+        if due is not None and due.id == newest.id:
+            return _one(
+                announcement(newest, Outcome(status=RunStatus.FAILED, error=StorageUnavailable()))
+            )
         return _one(_told(newest))
 
     async def drain(self, grace: float) -> None:
@@ -144,6 +160,11 @@ class Registry:
         if due is not None:
             await self._executor.record(*due)
             self._unrecorded.pop(conversation, None)
+
+    def _claimed(self, conversation: str, claiming: asyncio.Task[Claim]) -> None:
+        self._claiming[conversation].discard(claiming)
+        if not self._claiming[conversation]:
+            del self._claiming[conversation]
 
     def _keep(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         # The loop holds its tasks weakly: one that nobody else holds may be collected.

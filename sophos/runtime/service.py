@@ -15,11 +15,13 @@ from sophos.errors import (
     RunNotResumable,
     RunWaiting,
     SessionInProgress,
+    StorageUnavailable,
 )
 from sophos.events import Sent
+from sophos.failpoints import Failpoints, Point
 from sophos.run import ACTIVE, Run, RunKind, RunStatus
 from sophos.runtime.answers import ConversationView, Page, Readiness, Started
-from sophos.runtime.recovery import Recovered, work_left
+from sophos.runtime.recovery import Recovered, owed_messages, work_left
 from sophos.runtime.registry import Registry
 from sophos.settings import Settings
 from sophos.storage.record import Record
@@ -39,6 +41,7 @@ class Runtime:
     registry: Registry
     agent: Callable[[], Awaitable[Agent]]
     recovered: Recovered
+    failpoints: Failpoints
     now: Callable[[], str]
 
     async def start_message(
@@ -78,6 +81,8 @@ class Runtime:
         requested = await self.record.runs.request_cancel(run, self.now())
         if requested is None:
             raise RunNotActive(run=run)
+        if self.failpoints.armed:
+            self.failpoints.hit(Point.CANCEL_RECORDED)
         if not self.registry.cancel(requested) and requested.status is RunStatus.WAITING:
             await self.record.runs.finish(
                 run,
@@ -99,7 +104,8 @@ class Runtime:
         await self._existing(conversation)
         newest = await self._watched(conversation, run)
         if newest.status is RunStatus.RUNNING and self.registry.active(conversation) is None:
-            # It ended while its row was read.
+            # Its row was read before it was registered, or before it ended.
+            await self.registry.claimed(conversation)
             newest = await self._watched(conversation, newest.id)
         return await self.registry.subscribe(
             conversation, newest=newest, last_event_id=last_event_id
@@ -115,10 +121,15 @@ class Runtime:
         messages = await (await self.agent()).messages(conversation)
         newest = await self.record.runs.latest(conversation)
         active = newest if newest is not None and newest.status in ACTIVE else None
+        head = await self.record.checkpoints.head(conversation)
+        pending = head.next if head is not None else ()
+        owed = await owed_messages(self.record.runs, conversation, head, self.settings.protections)
         return ConversationView(
             conversation=found,
             messages=messages,
-            resumable=active is None and await self._work_left(conversation),
+            resumable=active is None and bool(pending or owed),
+            next=pending,
+            owed=[run.id for run in owed],
             active_run=active.id if active else None,
             pending_decision=None,
         )
@@ -148,22 +159,30 @@ class Runtime:
 
     async def readiness(self) -> Readiness:
         """Whether a message would get an answer now, as far as can be told without asking."""
-        await self.record.conversations.page(1, None)
+        storage = await self._storage_trouble()
         agent = await self.agent()
         model, troubles = await agent.probe(), agent.tool_troubles()
         off = ", ".join(self.settings.protections.names_off())
         checks = {
-            "storage": "ok",
+            "storage": storage or "ok",
             "model": model or "ok",
             "tools": "; ".join(f"{name}: {why}" for name, why in troubles.items()) or "ok",
             "recovery": self.recovered.sentence(),
             "protections": f"off: {off}" if off else "all on",
         }
-        return Readiness(ready=model is None and not troubles, checks=checks)
+        return Readiness(ready=not (storage or model or troubles), checks=checks)
 
     async def drain(self) -> None:
         """Refuse new runs, let the active ones reach a step boundary, end every stream."""
         await self.registry.drain(self.settings.shutdown_grace)
+
+    async def _storage_trouble(self) -> str | None:
+        try:
+            # A full disk can still be read, and so can a file that was deleted while it was open.
+            await self.record.database.prove_writable()
+        except StorageUnavailable as error:
+            return error.message
+        return None
 
     async def _existing(self, conversation: str) -> Conversation:
         found = await self.record.conversations.get(conversation)

@@ -9,11 +9,9 @@ checkpoint is put is the *write barrier*.
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -28,33 +26,14 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from sophos.errors import StorageUnavailable
-from sophos.storage.database import connect, storage_edge
+from sophos.errors import reading_record
+from sophos.storage.connection import connect, storage_edge
+from sophos.storage.head import Head, head_of, pending_nodes, well_formed
+from sophos.storage.open_file import OpenFile
+from sophos.storage.whole import whole
 
-_BRANCH: Final = "branch:to:"
-_START: Final = "__start__"
 _VERSION_WIDTH: Final = 8  # digits
-_TASKS: Final = "__pregel_tasks"
-_DAMAGED: Final = (
-    "The record of this conversation is damaged and cannot be read."
-    " Restore DATABASE_PATH from a copy, or delete the conversation."
-)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Head:
-    """A thread's newest checkpoint: whose it is and which nodes are pending on it.
-
-    `next` is right in the window where every task of a step has its writes and the step's
-    checkpoint is missing; LangGraph's `StateSnapshot.next` is empty there.
-    """
-
-    checkpoint_id: str
-    step: int
-    source: str
-    run: str | None
-    next: tuple[str, ...]
 
 
 class Observer(Protocol):
@@ -70,9 +49,12 @@ class Observer(Protocol):
 class Checkpoints(AsyncSqliteSaver):
     """The saver that the graph is given."""
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path, *, barrier: bool) -> None:
+    def __init__(
+        self, connection: aiosqlite.Connection, path: Path, *, file: OpenFile, barrier: bool
+    ) -> None:
         super().__init__(connection)
         self._path = path
+        self._file = file
         self._barrier = barrier
         self._in_flight: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
         self._observers: dict[str, Observer] = {}
@@ -88,25 +70,19 @@ class Checkpoints(AsyncSqliteSaver):
 
     async def head(self, thread: str) -> Head | None:
         """The newest checkpoint of a thread; None if it has none."""
-        found = await self.aget_tuple({"configurable": {"thread_id": thread}})
-        if found is None:
-            return None
-        return Head(
-            checkpoint_id=found.checkpoint["id"],
-            step=found.metadata.get("step", 0),
-            source=found.metadata.get("source", "loop"),
-            run=found.metadata.get("run_id"),
-            next=pending_nodes(found),
-        )
+        found = await self.aget_tuple(_config(thread))
+        return head_of(found) if found is not None else None
 
     async def history(self, thread: str) -> AsyncIterator[tuple[CheckpointTuple, tuple[str, ...]]]:
         """Every checkpoint, oldest first, with its pending nodes.
 
         Read on a connection of its own: the saver's lock is never held, so no run waits.
         """
-        async with open_checkpoints(self._path, barrier=False) as reader:
-            with storage_edge(), _reading():
-                newest_first = [found async for found in reader.alist(_config(thread))]
+        async with open_checkpoints(
+            self._path, file=self._file, barrier=False, erase=True
+        ) as reader:
+            with storage_edge(), reading_record():
+                newest_first = [well_formed(found) async for found in reader.alist(_config(thread))]
         for found in reversed(newest_first):
             yield found, pending_nodes(found)
 
@@ -119,14 +95,15 @@ class Checkpoints(AsyncSqliteSaver):
         return f"{int(current or 0) + 1:0{_VERSION_WIDTH}}"
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with storage_edge(), _reading():
-            return await super().aget_tuple(config)
+        with storage_edge(), reading_record():
+            found = await super().aget_tuple(config)
+            return well_formed(found) if found is not None else None
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """What the checkpoints before this one added: how a thread kept as deltas is read."""
-        with storage_edge(), _reading():
+        with storage_edge(), reading_record():
             return await super().aget_delta_channel_history(config=config, channels=channels)
 
     async def aput_writes(
@@ -140,6 +117,7 @@ class Checkpoints(AsyncSqliteSaver):
 
         async def write() -> None:
             await super(Checkpoints, self).aput_writes(config, writes, task_id, task_path)
+            self._file.check()
             if observer := self._observers.get(thread):
                 observer.writes_saved(writes)
 
@@ -165,6 +143,7 @@ class Checkpoints(AsyncSqliteSaver):
             if observer:
                 observer.checkpoint_saving(metadata["step"])
             saved = await super(Checkpoints, self).aput(config, checkpoint, metadata, new_versions)
+            self._file.check()
             if observer:
                 # One that only carries the writes of a run saved as it ends has no source.
                 observer.checkpoint_saved(metadata["step"], metadata.get("source", "loop"))
@@ -181,66 +160,22 @@ class Checkpoints(AsyncSqliteSaver):
         self._in_flight.pop(thread_id, None)
 
     async def _whole(self, write: Coroutine[Any, Any, T]) -> T:
-        """Let a write end even if its caller is cancelled; leave nothing of one that fails.
-
-        LangGraph cancels a write along with whoever waits for it. Stopped between its statement
-        and its commit, it would hold up every other writer of the file.
-        """
-        done = asyncio.get_running_loop().create_future()
-
-        async def whole() -> T:
-            try:
-                with storage_edge():
-                    return await write
-            except BaseException:
-                # Asked for before anyone else can have the connection: the driver keeps the order.
-                with suppress(sqlite3.Error):
-                    await self.conn.rollback()
-                raise
-            finally:
-                done.set_result(None)
-
-        try:
-            return await asyncio.shield(whole())
-        except asyncio.CancelledError:
-            while not done.done():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.wait([done])
-            raise
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Turn what the library raises over bytes that are no checkpoint into StorageUnavailable."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, NotImplementedError) as error:
-        raise StorageUnavailable(_DAMAGED) from error
-
-
-def pending_nodes(found: CheckpointTuple) -> tuple[str, ...]:
-    """The nodes that are to run on this checkpoint, sorted; a saved, unapplied input is `__start__`.
-
-    A channel that starts a node is in `channel_values` until the step it started is saved.
-    """
-    values: Mapping[str, Any] = found.checkpoint["channel_values"]
-    nodes = {name.removeprefix(_BRANCH) for name in values if name.startswith(_BRANCH)}
-    nodes |= {send.node for send in values.get(_TASKS) or ()}
-    if _START in values:
-        nodes.add(_START)
-    return tuple(sorted(nodes))
+        return await whole(write, connection=self.conn)
 
 
 @asynccontextmanager
-async def open_checkpoints(path: Path, *, barrier: bool) -> AsyncIterator[Checkpoints]:
+async def open_checkpoints(
+    path: Path, *, file: OpenFile, barrier: bool, erase: bool
+) -> AsyncIterator[Checkpoints]:
     """Open the saver's connection to the file that `open_database` made."""
     async with AsyncExitStack() as opened:
         with storage_edge():
             # The saver commits by itself and counts on the driver to begin its transactions.
-            connection = await opened.enter_async_context(connect(path, isolation_level="DEFERRED"))
+            deferred = connect(path, isolation_level="DEFERRED", erase=erase)
+            connection = await opened.enter_async_context(deferred)
             # The saver reads rows by place and unpacks them.
             connection.row_factory = None
-            saver = Checkpoints(connection, path, barrier=barrier)
+            saver = Checkpoints(connection, path, file=file, barrier=barrier)
             await saver.setup()
         yield saver
 

@@ -2,7 +2,7 @@
 
 A deletion has two halves, because a thread's checkpoints are on a connection of their own:
 `mark_deleted` hides the conversation for good and removes its runs, `purge` removes the last row
-once the checkpoints are gone. `deleted` lists what a dead process left between the two.
+once the checkpoints are gone, and then every byte of them that the log of writes still has. `deleted` lists what a dead process left between the two.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Final
 from sophos.conversation import Conversation, ConversationSummary
 from sophos.errors import BadRequest, NotFound
 from sophos.run import RunStatus
-from sophos.storage.database import Database, fetch
+from sophos.storage.connection import fetch
+from sophos.storage.database import Database
 from sophos.storage.runs import refuse_if_active
 
 _BEFORE_THE_NEWEST: Final = ("~", "")  # sorts after every time
@@ -32,6 +33,13 @@ _PAGE: Final = """
       AND (conversations.updated_at, conversations.id) < (?, ?)
     ORDER BY conversations.updated_at DESC, conversations.id DESC
     LIMIT ?
+"""
+
+_RECOUNT: Final = """
+    UPDATE conversations SET message_count = :count, counted = 1
+    WHERE id = :id AND counted = 0 AND NOT EXISTS (
+        SELECT 1 FROM runs WHERE conversation_id = :id AND status IN ('running', 'waiting')
+    )
 """
 
 
@@ -76,14 +84,17 @@ class Conversations:
         more = len(rows) > limit and page
         return page, _cursor(page[-1].conversation) if more else None
 
+    async def uncounted(self) -> list[str]:
+        """Ids of the conversations whose message count no run has set since one was claimed."""
+        rows = await self._database.read(
+            "SELECT id FROM conversations WHERE counted = 0 AND deleted_at IS NULL ORDER BY id"
+        )
+        return [row["id"] for row in rows]
+
     async def recount(self, conversation_id: str, message_count: int) -> None:
-        """Set the message count alone, after recovery found a thread that had gone further."""
+        """Set the message count alone, unless a run has set it meanwhile or is going to."""
         async with self._database.transaction() as connection:
-            await fetch(
-                connection,
-                "UPDATE conversations SET message_count = ? WHERE id = ?",
-                (message_count, conversation_id),
-            )
+            await fetch(connection, _RECOUNT, {"id": conversation_id, "count": message_count})
 
     async def mark_deleted(self, conversation_id: str, at: str) -> None:
         """Hide the conversation for good and remove its runs, which frees their idempotency keys.
@@ -113,13 +124,14 @@ class Conversations:
         return [row["id"] for row in rows]
 
     async def purge(self, conversation_id: str) -> None:
-        """Remove the last row of a marked conversation; do nothing if it is not marked."""
+        """Remove the last row of a marked conversation, if it is marked, and cut the log."""
         async with self._database.transaction() as connection:
             await fetch(
                 connection,
                 "DELETE FROM conversations WHERE id = ? AND deleted_at IS NOT NULL",
                 (conversation_id,),
             )
+        await self._database.cut_log()
 
 
 def _conversation(row: sqlite3.Row) -> Conversation:

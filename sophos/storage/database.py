@@ -6,7 +6,7 @@ writers and the hold on the file die with the process.
     writer   every change, one transaction at a time
     reader   sees what is committed, and never waits for the writer
 
-LangGraph's saver commits on whatever connection it holds, so it opens one of its own (`connect`).
+LangGraph's saver commits on whatever connection it holds, so it opens one of its own.
 """
 
 from __future__ import annotations
@@ -14,18 +14,25 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final
 
 import aiosqlite
 
 from sophos.errors import StartupError, StorageUnavailable
+from sophos.storage.connection import (
+    BUSY_TIMEOUT,
+    Parameters,
+    connect,
+    fetch,
+    storage_edge,
+)
+from sophos.storage.open_file import OpenFile
 from sophos.storage.owner import hold
 from sophos.storage.schema import inspect, migrate
 
-BUSY_TIMEOUT: Final = 5.0  # seconds to wait for another connection's write
 STARTUP_BUSY_TIMEOUT: Final = 1.0  # seconds; a file that is locked at start-up has another user
 OLDEST_SQLITE: Final = (3, 37, 0)  # STRICT tables
 _PERMISSIONS: Final = "Check the permissions of the file and its folder, or set DATABASE_PATH."
@@ -37,16 +44,6 @@ _REASONS: Final = {
     sqlite3.SQLITE_READONLY: f"cannot be written. {_PERMISSIONS}",
     sqlite3.SQLITE_CANTOPEN: f"cannot be opened. {_PERMISSIONS}",
 }
-Parameters = Sequence[Any] | Mapping[str, Any]
-
-
-@contextmanager
-def storage_edge() -> Iterator[None]:
-    """Turn what SQLite and the disk raise into StorageUnavailable."""
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        raise StorageUnavailable from error
 
 
 class Database:
@@ -57,9 +54,16 @@ class Database:
     """
 
     def __init__(
-        self, path: Path, *, writer: aiosqlite.Connection, reader: aiosqlite.Connection
+        self,
+        path: Path,
+        *,
+        writer: aiosqlite.Connection,
+        reader: aiosqlite.Connection,
+        erase: bool = True,
     ) -> None:
         self.path = path
+        self.file = OpenFile(path)
+        self.erase = erase
         self.write_lock = asyncio.Lock()
         self._writer = writer
         self._reader = reader
@@ -76,8 +80,9 @@ class Database:
     async def transaction(self) -> AsyncIterator[aiosqlite.Connection]:
         """Commit at the end of the block; roll back on any exception, cancellation included.
 
-        Once the block is left without an exception, what it wrote is on disk. Cancelled while the
-        commit is under way, the transaction is whole or not there, and the caller is not told which.
+        Once the block is left without an exception, what it wrote is on disk, in the file that the
+        next start will open. Cancelled while the commit is under way, the transaction is whole or
+        not there, and the caller is not told which.
         """
         clock = asyncio.get_running_loop().time
         asked = clock()
@@ -90,6 +95,7 @@ class Database:
             # A statement goes on in aiosqlite's thread after its caller was cancelled, and the
             # thread takes them in order: a rollback asked for now comes after all of them, and
             # before the next transaction, even if nobody waits for its end.
+            self.file.check()
             with storage_edge():
                 try:
                     if self._writer.in_transaction:
@@ -101,11 +107,29 @@ class Database:
                         raise
                     yield self._writer
                     await self._writer.commit()
+                    self.file.check()
                 except BaseException:
                     # What was raised first says more; a failed rollback is tried again by the next.
                     with suppress(sqlite3.Error):
                         await self._writer.rollback()
                     raise
+
+    async def prove_writable(self) -> None:
+        """Commit a page as it is. Raises StorageUnavailable if the next message could not be kept."""
+        async with self.transaction() as connection:
+            [(version,)] = await fetch(connection, "PRAGMA user_version")
+            await fetch(connection, f"PRAGMA user_version = {version}")
+
+    async def cut_log(self) -> None:
+        """Copy the log into the file and cut it to nothing: it still has what a deletion erased.
+
+        If someone reads or writes for longer than the busy timeout, it stays until the next time,
+        or until the last connection closes.
+        """
+        if self.erase:
+            self._refuse_if_closed()
+            with storage_edge():
+                await self._writer.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:
         """Let the transaction under way end, refuse the next, copy the log into the file."""
@@ -120,46 +144,9 @@ class Database:
             raise StorageUnavailable("The database is closed: the server is shutting down.")
 
 
-async def fetch(
-    connection: aiosqlite.Connection, sql: str, parameters: Parameters = ()
-) -> list[sqlite3.Row]:
-    """Run one statement to its end and return its rows, in one visit to the connection's thread."""
-    # aiosqlite's annotation leaves out the mapping that sqlite3 takes.
-    values: Iterable[Any] = parameters
-    return list(await connection.execute_fetchall(sql, values))
-
-
-@asynccontextmanager
-async def connect(
-    path: Path,
-    *,
-    isolation_level: Literal["DEFERRED"] | None = None,
-    busy_timeout: float = BUSY_TIMEOUT,
-) -> AsyncIterator[aiosqlite.Connection]:
-    """Open a connection with everything that durability rests on; close it at the end of the block.
-
-    `isolation_level` None: whoever writes begins its transactions. Raises sqlite3.Error.
-    """
-    async with aiosqlite.connect(
-        path, isolation_level=isolation_level, timeout=busy_timeout
-    ) as connection:
-        connection.row_factory = sqlite3.Row
-        [(mode,)] = await connection.execute_fetchall("PRAGMA journal_mode = WAL")
-        if mode != "wal":
-            raise StartupError(
-                f"{path} is on a disk that cannot hold a write-ahead log."
-                " Set DATABASE_PATH to a file on a local disk."
-            )
-        await connection.execute_fetchall("PRAGMA synchronous = FULL")
-        # macOS alone: there a plain sync stops at the drive's cache, which power loss empties.
-        await connection.execute_fetchall("PRAGMA fullfsync = ON")
-        await connection.execute_fetchall("PRAGMA foreign_keys = ON")
-        yield connection
-
-
 @asynccontextmanager
 async def open_database(
-    path: Path, *, owner: str, single_owner: bool = True
+    path: Path, *, owner: str, single_owner: bool = True, erase: bool = True
 ) -> AsyncIterator[Database]:
     """Own, check, open and migrate the file; make it and its folder if they are missing.
 
@@ -173,13 +160,13 @@ async def open_database(
                 await opened.enter_async_context(hold(file, owner=owner))
             inspect(file)
             writer = await opened.enter_async_context(
-                connect(file, busy_timeout=STARTUP_BUSY_TIMEOUT)
+                connect(file, busy_timeout=STARTUP_BUSY_TIMEOUT, erase=erase)
             )
             await migrate(writer)
             await writer.execute_fetchall(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT * 1000)}")
             reader = await opened.enter_async_context(connect(file))
             await reader.execute_fetchall("PRAGMA query_only = ON")
-        database = Database(file, writer=writer, reader=reader)
+        database = Database(file, writer=writer, reader=reader, erase=erase)
         opened.push_async_callback(database.close)
         yield database
 

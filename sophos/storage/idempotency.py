@@ -8,7 +8,7 @@ import sqlite3
 import aiosqlite
 
 from sophos.errors import IdempotencyKeyReused
-from sophos.storage.database import fetch
+from sophos.storage.connection import fetch
 
 BY_KEY = "SELECT * FROM runs WHERE idempotency_key = ?"
 

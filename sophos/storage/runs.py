@@ -15,7 +15,8 @@ import aiosqlite
 
 from sophos.errors import NotFound, RunWaiting, SessionInProgress
 from sophos.run import ACTIVE, TRANSITIONS, Run, RunKind, RunStatus
-from sophos.storage.database import Database, fetch
+from sophos.storage.connection import fetch
+from sophos.storage.database import Database
 from sophos.storage.idempotency import BY_KEY, fingerprint, first_by_key, same_body
 
 _INSERT: Final = """
@@ -41,7 +42,8 @@ _FINISH: Final = """
 """
 _TOUCH: Final = """
     UPDATE conversations SET updated_at = max(updated_at, :at),
-        message_count = coalesce(:message_count, message_count)
+        message_count = coalesce(:message_count, message_count),
+        counted = :message_count IS NOT NULL
     WHERE id = :id AND deleted_at IS NULL
     RETURNING id
 """
@@ -130,7 +132,7 @@ class Runs:
         """Record an outcome, or that the run waits; None if the run may not become `status` any more.
 
         A run whose cancel was requested before becomes `cancelled`. `message_count` None leaves
-        the conversation's count as it is.
+        the conversation's count as it is, to be counted by the next start.
         """
         async with self._database.transaction() as connection:
             changed = await fetch(

@@ -109,6 +109,8 @@ class ScriptedRuntime:
             conversation=thread.conversation,
             messages=tuple(thread.messages),
             resumable=active is None and thread.runs[-1].status is not RunStatus.COMPLETED,
+            next=() if thread.runs[-1].status is RunStatus.COMPLETED else ("agent",),
+            owed=thread.owed,
             active_run=active.id if active else None,
             pending_decision=None,
         )

@@ -128,6 +128,12 @@ class ScriptedThread:
         """The run that is not over: working, or waiting for a decision."""
         return self.runs[-1] if self.runs and self.runs[-1].status in ACTIVE else None
 
+    @property
+    def owed(self) -> Sequence[str]:
+        """The runs whose message is not in the record; a script never leaves one out, a test may."""
+        brought = {message.run for message in self.messages if message.role == "user"}
+        return [run.id for run in self.runs if run.input is not None and run.id not in brought]
+
     def summary(self) -> ConversationSummary:
         run = self.runs[-1]
         return ConversationSummary(

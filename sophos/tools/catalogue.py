@@ -13,10 +13,12 @@ from pydantic import ValidationError
 
 from sophos.tool import Tool
 from sophos.tools.effects import Effects, effects_of, without_key
-from sophos.tools.results import safe
+from sophos.tools.results import cut, safe
 from sophos.tools.servers import SEPARATOR, Server
 
 logger = logging.getLogger(__name__)
+
+DESCRIPTION_LIMIT: Final = 4_000  # characters; each model call carries every description
 
 # What MCP allows as a tool's name, and the signs some servers use besides.
 _NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
@@ -68,7 +70,7 @@ def _entry(server: Server, item: Any) -> Entry | None:
     return Entry(
         tool=Tool(
             name=f"{server.name}{SEPARATOR}{listed.name}",
-            description=safe(listed.description or listed.title or ""),
+            description=cut(safe(listed.description or listed.title or ""), DESCRIPTION_LIMIT),
             schema=without_key(schema) if effects.keyed else schema,
             read_only=effects.read_only,
             idempotent=effects.idempotent or effects.keyed,

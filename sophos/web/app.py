@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Final
 
 from fastapi import FastAPI
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import RedirectResponse
 
 from sophos.settings import Settings
-from sophos.web import chat, conversations, health, pages, problems, runs
+from sophos.web import chat, conversations, health, pages, problems, runs, sign_in
+from sophos.web.door import Door
 from sophos.web.guards import Guards
 from sophos.web.opened import Runtime
 from sophos.web.render import Renderer
 from sophos.web.schemas import ErrorBody
 
-ROUTERS: Final = [module.router for module in (health, chat, conversations, runs, pages)]
+ROUTERS: Final = [module.router for module in (health, chat, conversations, runs, pages, sign_in)]
 _SCHEMA: Final = "#/components/schemas/{model}"
 
 
@@ -46,15 +48,31 @@ def create_app(settings: Settings, boot_id: str, runtime: asyncio.Future[Runtime
         docs_url=None,  # FastAPI's pages load scripts from elsewhere; ours is /docs in `pages`
         redoc_url=None,
         redirect_slashes=False,
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.boot_id = boot_id
     app.state.runtime = runtime
     app.state.renderer = Renderer()
-    app.add_middleware(Guards, allowed_hosts=settings.allowed_hosts, token=settings.token)
+    app.state.root_path = settings.root_path
+    app.state.door = None if settings.token is None else Door(settings.token)
+    app.add_middleware(
+        Guards,
+        door=app.state.door,
+        allowed_hosts=settings.allowed_hosts,
+        trusted_proxies=settings.trusted_proxies,
+        root_path=settings.root_path,
+    )
     for router in ROUTERS:
         app.include_router(router)
     app.state.routes = [route for router in ROUTERS for route in router.routes]
-    app.mount("/static", StaticFiles(directory=pages.STATIC))
+    if settings.root_path:
+        # The page's addresses are relative: they need the slash at the end.
+        app.add_api_route(
+            settings.root_path,
+            lambda: RedirectResponse(f"{settings.root_path}/", HTTPStatus.PERMANENT_REDIRECT),
+            include_in_schema=False,
+        )
+    app.mount("/static", pages.Files(directory=pages.STATIC))
     problems.install(app)
     return app

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from starlette.types import Receive
@@ -14,13 +15,43 @@ from sophos.errors import BadRequest, MessageTooLarge, UnsupportedMediaType
 # The longest message is 100,000 characters; JSON may escape each as two \uXXXX, twelve bytes.
 BODY_LIMIT: Final = 1_250_000  # bytes
 BODY_SECONDS: Final = 30.0  # for the whole body to arrive
-_TOO_LARGE: Final = (
-    f"The body is too large. A message has at most 100,000 characters, a body {BODY_LIMIT:,} bytes."
+FORM_LIMIT: Final = 4096  # bytes; a form holds one token
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What a body must be. `limit` is in bytes; the texts say what to do about another one."""
+
+    media_type: bytes
+    limit: int
+    unsupported: str | None
+    too_large: str
+
+
+JSON: Final = Kind(
+    media_type=b"application/json",
+    limit=BODY_LIMIT,
+    unsupported=None,
+    too_large=(
+        "The body is too large."
+        f" A message has at most 100,000 characters, a body {BODY_LIMIT:,} bytes."
+    ),
 )
+FORM: Final = Kind(
+    media_type=b"application/x-www-form-urlencoded",
+    limit=FORM_LIMIT,
+    unsupported="The body must be a form, as the sign-in page sends it.",
+    too_large=f"The form is too large. It may have {FORM_LIMIT:,} bytes.",
+)
+_ENCODED: Final = "The body must come as it is. Send it without Content-Encoding."
 
 
 async def read_body(
-    headers: Mapping[bytes, bytes], receive: Receive, seconds: float = BODY_SECONDS
+    headers: Mapping[bytes, bytes],
+    receive: Receive,
+    seconds: float = BODY_SECONDS,
+    *,
+    kind: Kind = JSON,
 ) -> bytes | None:
     """The body, read and checked; None if the request has none or its sender has gone.
 
@@ -31,29 +62,31 @@ async def read_body(
     if length == 0 and b"transfer-encoding" not in headers:
         return None
     media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if media_type != b"application/json":
-        raise UnsupportedMediaType
-    if length > BODY_LIMIT:
-        raise MessageTooLarge(_TOO_LARGE)
+    if media_type != kind.media_type:
+        raise UnsupportedMediaType(kind.unsupported)
+    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        raise UnsupportedMediaType(_ENCODED)
+    if length > kind.limit:
+        raise MessageTooLarge(kind.too_large)
     try:
         async with asyncio.timeout(seconds):
-            body = await _collect(receive)
+            body = await _collect(receive, kind)
     except TimeoutError as error:
         raise BadRequest(f"The body did not arrive within {seconds:g} seconds.") from error
-    if body:
+    if body and kind is JSON:
         check_json(body)
     return body
 
 
-async def _collect(receive: Receive) -> bytes | None:
+async def _collect(receive: Receive, kind: Kind) -> bytes | None:
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
         body += message.get("body", b"")
-        if len(body) > BODY_LIMIT:
-            raise MessageTooLarge(_TOO_LARGE)
+        if len(body) > kind.limit:
+            raise MessageTooLarge(kind.too_large)
         if not message.get("more_body", False):
             return bytes(body)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 
 from sophos.errors import (
     ForbiddenOrigin,
@@ -50,6 +50,7 @@ STARTED: Responses = {
 @router.post("", status_code=HTTPStatus.ACCEPTED, responses={**STARTED, **described(*START_ERRORS)})
 async def start(
     body: ChatRequest,
+    request: Request,
     runtime: OpenedRuntime,
     response: Response,
     idempotency_key: IdempotencyKey = None,
@@ -61,7 +62,7 @@ async def start(
         started = await runtime.start_message(
             body.message, conversation=body.conversation, key=idempotency_key
         )
-    response.headers["Location"] = f"/api/runs/{started.run}"
+    response.headers["Location"] = f"{request.app.state.root_path}/api/runs/{started.run}"
     return Accepted(conversation=started.conversation, run=started.run)
 
 

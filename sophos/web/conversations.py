@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from sophos.errors import ForbiddenOrigin, NotFound, RunWaiting, SessionInProgress
-from sophos.web.export import jsonl_lines, markdown_parts
+from sophos.web.export import begun, jsonl_lines, markdown_parts
 from sophos.web.inputs import Before, ExportFormat, Id, Limit, Rendering
 from sophos.web.opened import OpenedRuntime
 from sophos.web.problems import Responses, described
@@ -52,7 +52,7 @@ async def listing(
 async def read(
     conversation: Id, request: Request, runtime: OpenedRuntime, render: Rendering = None
 ) -> ConversationDetail:
-    """The messages of the newest checkpoint, and whether work is left."""
+    """The messages of the newest checkpoint, and whether and why work is left."""
     view = await runtime.conversation(conversation)
     if render is None:
         messages = [MessageBody.of(message) for message in view.messages]
@@ -66,6 +66,8 @@ async def read(
         conversation=ConversationBody.of(view.conversation),
         messages=messages,
         resumable=view.resumable,
+        next=list(view.next),
+        owed=list(view.owed),
         active_run=view.active_run,
         pending_decision=view.pending_decision,
     )
@@ -106,7 +108,7 @@ async def export(
 ) -> Response:
     """The conversation as a file. What is promised about it: it is a view, and never read back."""
     if format == "jsonl":
-        lines = jsonl_lines(await runtime.checkpoints(conversation))
+        lines = await begun(jsonl_lines(await runtime.checkpoints(conversation)))
         return StreamingResponse(lines, media_type="application/jsonl")
     parts = markdown_parts(await runtime.conversation(conversation))
     return StreamingResponse(parts, media_type="text/markdown")

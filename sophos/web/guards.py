@@ -1,20 +1,24 @@
 """Who may ask, from where, and with what: checked before any route sees the request.
 
-One pure ASGI middleware. It holds no state; every answer carries its headers.
+One pure ASGI middleware. It holds no state; every answer carries its headers. What comes after it
+sees the request as the browser made it (`forwarded.py`).
 """
 
 from __future__ import annotations
 
-import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sophos.errors import ForbiddenHost, ForbiddenOrigin, SophosError, Unauthorised
+from sophos.errors import ForbiddenHost, ForbiddenOrigin, SophosError
 from sophos.settings import is_loopback
-from sophos.web.bodies import read_body
+from sophos.variables import Network
+from sophos.web import sign_in
+from sophos.web.bodies import FORM, JSON, read_body
+from sophos.web.door import Door
+from sophos.web.forwarded import as_asked
 from sophos.web.problems import problem
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -25,11 +29,12 @@ SECURITY_HEADERS: Final = {
     # of the page's own script, only the one place that takes HTML the server has sanitised.
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
-        " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+        " connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none';"
         " require-trusted-types-for 'script'; trusted-types sophos-record"
     ),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Not no-referrer: under that a browser sends its own forms with `Origin: null`.
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
@@ -43,39 +48,55 @@ _HEADERS: Final[Headers] = [
 
 
 class Guards:
-    def __init__(self, app: ASGIApp, *, allowed_hosts: frozenset[str], token: str | None) -> None:
+    """`door` is None where no token is set: then everyone who reaches the server may ask."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        door: Door | None = None,
+        allowed_hosts: frozenset[str] = frozenset(),
+        trusted_proxies: Sequence[Network] = (),
+        root_path: str = "",
+    ) -> None:
         self._app = app
+        self._door = door
         self._allowed_hosts = allowed_hosts
-        self._token = token.encode() if token is not None else None
+        self._trusted_proxies = trusted_proxies
+        self._root_path = root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        asked = as_asked(scope, trusted=self._trusted_proxies, root_path=self._root_path)
 
         async def guarded_send(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = _with_ours(scope["path"], message["headers"])
+                message["headers"] = _with_ours(asked["path"], message["headers"])
             await send(message)
 
         try:
-            receive = await self._admit(scope, receive)
+            # Both, where they differ: what reached us, and what the proxy says the browser asked.
+            check_host(dict(scope["headers"]), self._allowed_hosts)
+            receive = await self._admit(asked, receive)
         except SophosError as error:
             # What is still to come of the body is thrown away as it comes. Closing the connection
             # under a sender would take the answer from it.
-            await problem(error)(scope, receive, guarded_send)
+            await problem(error)(asked, receive, guarded_send)
         else:
-            await self._app(scope, receive, guarded_send)
+            await self._app(asked, receive, guarded_send)
 
     async def _admit(self, scope: Scope, receive: Receive) -> Receive:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         check_host(headers, self._allowed_hosts)
-        if self._token is not None and needs_token(scope["path"]):
-            check_token(headers, self._token)
+        if self._door is not None and needs_token(scope["path"]):
+            self._door.admit(headers, scope["client"][0] if scope["client"] else "")
         if scope["method"] in SAFE_METHODS:
             return receive
-        check_origin(headers)
-        body = await read_body(headers, receive)
+        check_origin(headers, scope["scheme"])
+        kind = FORM if scope["path"] == sign_in.PATH else JSON
+        body = await read_body(headers, receive, kind=kind)
         return receive if body is None else _replay(body, receive)
 
 
@@ -90,7 +111,7 @@ def check_host(headers: Mapping[bytes, bytes], allowed: frozenset[str]) -> None:
         raise ForbiddenHost
 
 
-def check_origin(headers: Mapping[bytes, bytes]) -> None:
+def check_origin(headers: Mapping[bytes, bytes], scheme_here: str = "http") -> None:
     """Raises ForbiddenOrigin if a browser says that another origin's page sent this."""
     if headers.get(b"sec-fetch-site", b"none") not in {b"same-origin", b"none"}:
         raise ForbiddenOrigin
@@ -98,7 +119,9 @@ def check_origin(headers: Mapping[bytes, bytes]) -> None:
         return  # not a browser, or one that says so by other headers
     scheme, _, authority = headers[b"origin"].decode("latin-1").lower().partition("://")
     host = headers.get(b"host", b"").decode("latin-1").lower()
-    # The scheme is the page's: behind a proxy that ends TLS it is https there and http here.
+    # Where a proxy says that it ended TLS. One that does not: the page is https, and this is http.
+    if scheme_here == "https" != scheme:
+        raise ForbiddenOrigin
     port = DEFAULT_PORTS.get(scheme)
     if port is None or authority.removesuffix(f":{port}") != host.removesuffix(f":{port}"):
         raise ForbiddenOrigin
@@ -106,13 +129,6 @@ def check_origin(headers: Mapping[bytes, bytes]) -> None:
 
 def needs_token(path: str) -> bool:
     return path.startswith("/api") and path != HEALTH
-
-
-def check_token(headers: Mapping[bytes, bytes], token: bytes) -> None:
-    """Raises Unauthorised unless the request carries the token. Takes as long for a near miss."""
-    scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-    if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), token):
-        raise Unauthorised
 
 
 def _with_ours(path: str, headers: Headers) -> Headers:

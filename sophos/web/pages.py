@@ -7,17 +7,38 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 STATIC: Final = Path(__file__).parent / "static"
 
 router = APIRouter(include_in_schema=False)
 
 
+class WholeFile(FileResponse):
+    """A file without parts. Ours are small, and Starlette answers a wrong Range in plain text."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [header for header in scope["headers"] if header[0] != b"range"]
+        self.headers["accept-ranges"] = "none"
+        await super().__call__({**scope, "headers": headers}, receive, send)
+
+
+class Files(StaticFiles):
+    """The page's files, each whole."""
+
+    def file_response(self, *place: Any, **options: Any) -> Response:
+        found = super().file_response(*place, **options)
+        if isinstance(found, FileResponse):
+            return WholeFile(found.path, found.status_code, stat_result=found.stat_result)
+        return found
+
+
 @router.api_route("/", methods=["GET", "HEAD"])
-async def index() -> FileResponse:
-    return FileResponse(STATIC / "index.html")
+async def index() -> WholeFile:
+    return WholeFile(STATIC / "index.html")
 
 
 @router.get("/docs")
@@ -35,9 +56,9 @@ def reference_page(description: dict[str, Any]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        '<title>Sophos: the API</title><link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/static/style.css"></head>'
+        '<title>Sophos: the API</title><link rel="icon" href="static/icon.svg"><link rel="stylesheet" href="static/style.css"></head>'
         '<body class="reference"><main><h1>The API</h1><p>The whole description, with every body,'
-        f' is <a href="/openapi.json">/openapi.json</a>.</p>{routes}</main></body></html>'
+        f' is <a href="openapi.json">openapi.json</a>.</p>{routes}</main></body></html>'
     )
 
 

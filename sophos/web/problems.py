@@ -21,6 +21,7 @@ from sophos.errors import (
     MessageTooLarge,
     MethodNotAllowed,
     NotFound,
+    RecordDamaged,
     RequestError,
     RunFailure,
     RunNotActive,
@@ -31,6 +32,7 @@ from sophos.errors import (
     SophosError,
     StartupError,
     StorageUnavailable,
+    TooManyGuesses,
     Unauthorised,
     UnsupportedMediaType,
 )
@@ -44,6 +46,7 @@ STATUS: Final[Mapping[type[SophosError], HTTPStatus]] = {
     RequestError: HTTPStatus.BAD_REQUEST,
     BadRequest: HTTPStatus.BAD_REQUEST,
     Unauthorised: HTTPStatus.UNAUTHORIZED,
+    TooManyGuesses: HTTPStatus.TOO_MANY_REQUESTS,
     ForbiddenHost: HTTPStatus.FORBIDDEN,
     ForbiddenOrigin: HTTPStatus.FORBIDDEN,
     NotFound: HTTPStatus.NOT_FOUND,
@@ -58,9 +61,11 @@ STATUS: Final[Mapping[type[SophosError], HTTPStatus]] = {
     IdempotencyKeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
     ShuttingDown: HTTPStatus.SERVICE_UNAVAILABLE,
     StorageUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    RecordDamaged: HTTPStatus.SERVICE_UNAVAILABLE,
     StartupError: HTTPStatus.SERVICE_UNAVAILABLE,
-    # A run's failure is told by its row and its stream, never by the answer to a request.
-    RunFailure: HTTPStatus.INTERNAL_SERVER_ERROR,
+    # A run's failure is told by its row and its stream. A request meets one only where the agent
+    # could not be opened, and without it no thread can be read.
+    RunFailure: HTTPStatus.SERVICE_UNAVAILABLE,
     SophosError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 """A class that is not listed takes the status of the nearest class above it that is."""
@@ -85,6 +90,8 @@ def problem(error: SophosError, headers: Mapping[str, str] | None = None) -> JSO
     extra = dict(headers or {})
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         extra["Retry-After"] = str(RETRY_AFTER)
+    if isinstance(error, TooManyGuesses):
+        extra["Retry-After"] = str(error.wait)
     if status is HTTPStatus.UNAUTHORIZED:
         extra["WWW-Authenticate"] = "Bearer"
     detail: dict[str, Any] = {"code": error.code, "message": error.message}
@@ -100,6 +107,7 @@ def described(*errors: type[SophosError]) -> Responses:
     always: tuple[type[SophosError], ...] = (
         BadRequest,
         Unauthorised,
+        TooManyGuesses,
         ForbiddenHost,
         StorageUnavailable,
     )

@@ -21,6 +21,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from sophos.conversation import Message
 
 MARKDOWN_LIMIT: Final = 50_000  # characters; parsing hostile text takes the square of its length
+_PAGE_LEVELS: Final = 2  # of headings the page has itself
 CACHED: Final = 1_000  # messages; a record only grows, so a reload renders what is new
 
 _LINK: Final = re.compile(r"(https?|mailto):", re.IGNORECASE)
@@ -47,6 +48,23 @@ class _Renderer(RendererHTML):
         if before.count("link_open") > before.count("link_close"):
             return text
         return f'<a href="{html.escape(str(image.attrs["src"]))}">{text}</a>'
+
+    def heading_open(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """An answer's headings stand below the page's own, which its message has at level 2."""
+        tokens[idx].tag = _lowered(tokens[idx].tag)
+        return self.renderToken(tokens, idx, options, env)
+
+    def heading_close(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        tokens[idx].tag = _lowered(tokens[idx].tag)
+        return self.renderToken(tokens, idx, options, env)
+
+
+def _lowered(tag: str) -> str:
+    return f"h{min(int(tag[1:]) + _PAGE_LEVELS, 6)}"
 
 
 class Renderer:

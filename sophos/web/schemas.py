@@ -114,9 +114,16 @@ class MessageBody(BaseModel):
 
 
 class ConversationDetail(BaseModel):
+    """`next` and `owed` say why it is resumable, once no run is active.
+
+    The nodes pending on the newest checkpoint; the runs whose message has not reached its thread.
+    """
+
     conversation: ConversationBody
     messages: list[MessageBody]
     resumable: bool
+    next: list[str]
+    owed: list[str]
     active_run: str | None
     pending_decision: dict[str, Any] | None
 

@@ -85,6 +85,7 @@ def test_a_failed_run_is_told_live_and_from_its_row(against: Against) -> None:
         view = await runtime.conversation(started.conversation)
         assert [message.content for message in view.messages] == ["hello"]
         assert (view.resumable, view.active_run) == (True, None)
+        assert (list(view.next), list(view.owed)) == (["agent"], [])
 
     against(scenario)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from typing import Any, Final
@@ -21,10 +22,16 @@ from victims import kill_at
 
 from lab.model.script import call, say, think
 from sophos.errors import NotFound, RunNotResumable, StorageUnavailable
+from sophos.protections import Protections
 from sophos.run import RunStatus
+from sophos.runtime.recovery import recover
+from sophos.storage.record import open_record
 
 CALLS: Any = [think("Both."), call("lab__add", text="one"), call("lab__set", text="two")]
 ANSWER: Any = [think("That is all."), say("Both are done.")]
+REFUSE_DELETION: Final = """
+    CREATE TRIGGER refuse BEFORE DELETE ON checkpoints BEGIN SELECT RAISE(ABORT, 'trouble'); END
+"""
 ROLES: Final = ["user", "assistant", "tool", "tool", "assistant"]
 
 
@@ -143,6 +150,66 @@ def test_a_resume_that_kills_the_process_each_time_is_given_up_and_a_message_beg
 
     scenario(work())
     assert house.statuses() == [*["interrupted"] * 3, "failed", "completed"]
+
+
+async def recover_and_die(house: House) -> None:
+    """What a process does that dies right after it has recovered."""
+    async with open_record(house.database, owner="dies", protections=Protections()) as record:
+        await recover(record, protections=Protections(), now="2026-01-01T00:00:00.000Z")
+
+
+def test_a_count_that_a_recovered_process_did_not_get_to_is_set_by_the_next(house: House) -> None:
+    house.model.script([CALLS, ANSWER])
+    kill_at(house, "graph.finished", text="Do both")
+
+    async def work() -> None:
+        await recover_and_die(house)
+        assert house.statuses() == ["completed"]
+        assert house.rows("SELECT message_count, counted FROM conversations") == [(0, 0)]
+        async with house.open():
+            pass  # closing waits for what is done beside the runs
+
+    scenario(work())
+    assert house.rows("SELECT message_count, counted FROM conversations") == [(len(ROLES), 1)]
+
+
+def test_a_count_is_left_to_the_run_that_goes_on_meanwhile(house: House) -> None:
+    house.model.hold(1)
+
+    async def work() -> None:
+        async with house.open() as runtime:
+            started = await send(runtime, "hello")
+            await asyncio.to_thread(house.model.wait_held)
+            await runtime.record.conversations.recount(started.conversation, 99)
+            assert house.rows("SELECT message_count, counted FROM conversations") == [(0, 0)]
+            house.model.release()
+            await outcome(runtime, started)
+            await runtime.record.conversations.recount(started.conversation, 99)
+
+    scenario(work())
+    assert house.rows("SELECT message_count, counted FROM conversations") == [(2, 1)]
+
+
+def test_a_deletion_that_cannot_be_finished_keeps_nobody_from_starting(house: House) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            gone = await send(runtime, "hello")
+            await outcome(runtime, gone)
+            house.execute(REFUSE_DELETION)
+            with pytest.raises(StorageUnavailable):
+                await runtime.delete_conversation(gone.conversation)
+        async with house.open() as runtime:
+            recovery = (await runtime.readiness()).checks["recovery"]
+            assert recovery.endswith("0 deletions finished, 1 not: see the log")
+            assert (await outcome(runtime, await send(runtime, "again"))).error_code is None
+            house.execute("DROP TRIGGER refuse")
+        async with house.open() as runtime:
+            recovery = (await runtime.readiness()).checks["recovery"]
+            assert recovery.endswith("1 deletions finished")
+        threads = house.rows("SELECT DISTINCT thread_id FROM checkpoints")
+        assert threads == house.rows("SELECT id FROM conversations")
+
+    scenario(work())
 
 
 def test_what_is_deleted_after_a_crash_stays_deleted(house: House) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 import pytest
 
-from lab.crash.cell import NOT_PASSED, Cell
+from lab.crash.scenarios import SCENARIOS
+from lab.crash.signs import NOT_HERE, cells_of, summary
 from lab.matrix import broken, crashes, matrix
 from sophos.failpoints import Point, parse_failpoints
 from sophos.protections import Protection
@@ -21,6 +22,12 @@ KEYED: Final = [
     *("tool.calling#2", "tool.returned#1", "tool.recorded#3", "step.saving(2)", "agent.asking#2")
 ]
 
+# The scenarios that the other tests here make a crash of.
+OFTEN: Final = {
+    *("plain answer", "one tool", "three tools", "three tools with keys", "dying tool server"),
+    *("slow tool beside a quick one", "cancelled stream"),
+}
+
 # A crash is seconds of work, and a fixture makes thirteen: the bound is for a hang, not for speed.
 pytestmark = pytest.mark.timeout(600)
 
@@ -28,6 +35,12 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="module")
+def cancelled(root: Path) -> pd.DataFrame:
+    """A stream that its viewer cancels, killed wherever a cancel passes by."""
+    return matrix(scenario="cancelled stream", root=root, raw=True)
 
 
 @pytest.fixture(scope="module")
@@ -44,18 +57,21 @@ def at(frame: pd.DataFrame, *points: Point) -> pd.DataFrame:
     return frame[frame["point"].map(point).isin(points)]
 
 
-def test_every_point_is_hit_and_kills(frame: pd.DataFrame, root: Path) -> None:
+def test_every_point_is_hit_and_kills(
+    frame: pd.DataFrame, cancelled: pd.DataFrame, root: Path
+) -> None:
     logs = root.glob("*/processes/*.hits.jsonl")
     lines = [line for log in logs for line in log.read_text(encoding="utf-8").splitlines()]
     hits = [json.loads(line) for line in lines]
     assert {hit["point"] for hit in hits} == set(Point)
     assert {hit["action"] for hit in hits} == {"kill"}
-    assert list(frame["point"].map(point)) == list(Point)
+    passed = [*frame["point"], *cancelled["point"]]
+    assert {point(rule) for rule in passed} == set(Point)
 
 
 def test_no_message_is_lost_or_doubled_and_no_text_told_twice(frame: pd.DataFrame) -> None:
     assert broken(frame).empty
-    harm = frame[["messages_lost", "messages_doubled", "told_twice"]]
+    harm = frame[["messages_lost", "messages_doubled", "told_twice", "calls_unanswered"]]
     assert (harm == 0).all(axis=None)
 
 
@@ -92,27 +108,35 @@ def test_a_call_with_a_key_has_one_effect_wherever_the_process_dies(root: Path) 
     assert broken(frame).empty
 
 
-def off(protection: Protection, scenario: str, rule: str) -> Cell:
-    return Cell(scenario=scenario, off=frozenset({protection}), rule=rule)
+def test_whatever_is_cancelled_is_cancelled_wherever_the_process_dies(
+    cancelled: pd.DataFrame,
+) -> None:
+    assert list(cancelled["point"]) == ["cancel.recorded", "outcome.recorded", "end.announced"]
+    assert set(cancelled["status"]) == {"cancelled"}
+    assert (cancelled["resumable"] & (cancelled["outcome"] == "completed")).all()
+    assert broken(cancelled).empty
 
 
-def test_what_a_protection_prevents_shows_without_it(root: Path) -> None:
-    shows: dict[Cell, dict[str, Any]] = {
-        off(Protection.IDEMPOTENCY_KEY, "three tools with keys", "tool.returned#1"): {
-            "effects_per_call": 2
-        },
-        off(Protection.RECONCILE, "plain answer", "run.recorded"): {"messages_lost": 1},
-        off(Protection.RECONCILE, "plain answer", "graph.finished"): {
-            "status": "interrupted",
-            "resumable": False,
-        },
-        off(Protection.SYNC_DURABILITY, "one tool", "agent.asking#2"): {
-            "tools_repeated": 1,
-            "effects_per_call": 2,
-        },
-        off(Protection.SYNC_DURABILITY, "one tool", "tool.recorded#1"): {"status": NOT_PASSED},
-    }
-    rows = crashes(list(shows), root=root).to_dict("records")
-    for row, wanted in zip(rows, shows.values(), strict=True):
-        assert row["protection_off"] in list(Protection)
-        assert {column: row[column] for column in wanted} == wanted
+@pytest.mark.parametrize("scenario", [name for name in SCENARIOS if name not in OFTEN])
+def test_every_scenario_comes_through_a_crash_in_the_middle_of_its_last_reply(
+    root: Path, scenario: str
+) -> None:
+    frame = matrix(["agent.answered"], scenario=scenario, root=root, raw=True, seed=2)
+    assert list(frame["outcome"]) == ["completed"]
+    assert broken(frame).empty
+
+
+def test_a_new_message_instead_loses_nothing_and_repeats_no_call(root: Path) -> None:
+    frame = matrix(["tool.returned", "run.recorded"], then="message", root=root, raw=True)
+    assert list(frame["status"]) == ["interrupted", "interrupted"]
+    # What had its effect and is on no record is answered for with an error, and not made again.
+    assert list(frame["tools_repeated"]) == [0, 0]
+    assert list(frame["effects_per_call"]) == [1, 0]
+    assert set(frame["resumes"]) == {0}
+    assert broken(frame).empty
+
+
+def test_the_absence_of_each_protection_shows_what_is_promised(root: Path) -> None:
+    every = list(Protection)
+    shown = summary(every, crashes(cells_of(every), root=root))
+    assert set(shown["as_promised"][shown["on"] != NOT_HERE]) == {"yes"}, shown.to_string()

@@ -248,10 +248,51 @@ def test_done_check_refuses_half_an_answer(house: House, on: bool) -> None:
     scenario(work())
 
 
+@both_ways
+def test_replay_sends_whoever_comes_back_what_was_missed(house: House, on: bool) -> None:
+    async def work() -> None:
+        async with house.open(protections=only(Protection.REPLAY, on=on)) as runtime:
+            house.model.hold(20)
+            started = await send(runtime, "Write an essay of 60 words about tea.")
+            await asyncio.to_thread(house.model.wait_held)
+            back = await runtime.subscribe(
+                started.conversation, run=None, last_event_id=f"{started.run}:1"
+            )
+            assert back is not None
+            house.model.release()
+            numbers = [int((sent.id or "").rpartition(":")[2]) async for sent in back]
+            assert numbers == list(range(numbers[0], numbers[-1] + 1))
+            assert (numbers[0] == 2) == on
+
+    scenario(work())
+
+
+@both_ways
+def test_erase_leaves_no_byte_of_a_deleted_conversation(house: House, on: bool) -> None:
+    async def work() -> None:
+        async with house.open(protections=only(Protection.ERASE, on=on)) as runtime:
+            kept = await send(runtime, "Say: the petunia stays.")
+            deleted = await send(runtime, "Say: " + "the heliotrope goes. " * 400)
+            for started in (kept, deleted):
+                await outcome(runtime, started)
+            await runtime.delete_conversation(deleted.conversation)
+            assert b"the petunia stays" in in_files(house)
+            assert (b"heliotrope" not in in_files(house)) == on
+
+    scenario(work())
+    assert (b"heliotrope" not in in_files(house)) == on
+
+
 def test_no_protection_is_without_its_proof() -> None:
     proved = {name for name in globals() if name.startswith("test_")}
     for protection in Protection:
         assert any(name.startswith(f"test_{protection.lower()}_") for name in proved), protection
+
+
+def in_files(house: House) -> bytes:
+    """Every byte of the database and of what stands beside it."""
+    files = sorted(house.folder.glob("sophos.db*"))
+    return b"".join(file.read_bytes() for file in files if file.is_file())
 
 
 def stored(house: House) -> int:

@@ -85,6 +85,7 @@ class Act(Enum):
     KILL = auto()
     RESTART = auto()
     RESTART_TO_DIE = auto()
+    DIE_OF_A_CANCEL = auto()
 
 
 # Some more often than others: most of what can go wrong is between two looks at one run.
@@ -104,7 +105,7 @@ class Order:
         self.run: str | None = None
         self.passer_by: Viewer | None = None
         self.stays: list[tuple[Viewer, threading.Thread]] = []
-        self.armed = False
+        self.armed = ""
         self.bench.sophos.process.end()
         self._hold(on=False)
         self._start("")
@@ -120,6 +121,11 @@ class Order:
             case Act.RESTART_TO_DIE:
                 self.bench.sophos.process.end()
                 self._start(list(Point)[number % len(Point)])
+            case Act.DIE_OF_A_CANCEL:
+                self.bench.sophos.process.end()
+                self._start(Point.CANCEL_RECORDED)
+                self.message([CALLS, ANSWER], held=True)
+                self._cancel(self.run or "", dies=False)
             case _:
                 self._wake()
                 self._do_awake(act, number)
@@ -170,6 +176,9 @@ class Order:
             self.cancelled.add(run)
             if dies:
                 process.wait()
+        elif self.armed == Point.CANCEL_RECORDED and self.bench.sophos.state == "ended":
+            # It was on record before the server died of it, even if nobody was told.
+            self.cancelled.add(run)
 
     def _freeze(self) -> None:
         try:
@@ -226,8 +235,8 @@ class Order:
         assert [viewer.faults() for viewer in viewers] == [[]] * len(viewers)
 
     def _start(self, point: str) -> None:
-        rules = {"failpoints": f"{point}=kill"} if point else {}
-        self.armed = bool(point)
+        rules: dict[str, Any] = {"failpoints": f"{point}=kill"} if point else {}
+        self.armed = point
         self.bench.sophos.start(**rules)
         # Nothing stays `running` after a restart.
         runs = self.bench.tables.runs()

@@ -154,7 +154,8 @@ def test_a_protection_that_is_off_is_named_in_the_log() -> None:
         ({"PORT": "x"}, "PORT"),
         ({"HOST": "0.0.0.0"}, "SOPHOS_TOKEN"),
         ({"HOST": "no.such.host.invalid"}, "127.0.0.1"),
-        ({"HOST": "203.0.113.7", "SOPHOS_TOKEN": "s3cret"}, "127.0.0.1"),
+        ({"HOST": "203.0.113.7", "SOPHOS_TOKEN": "s3cret-s3cret"}, "127.0.0.1"),
+        ({"SOPHOS_TOKEN": "s3cret"}, "SOPHOS_TOKEN"),
         ({"SOPHOS_UNKNOWN": "1"}, "SOPHOS_UNKNOWN"),
         ({"SOPHOS_READY_FILE": "/dev/null/x"}, "SOPHOS_READY_FILE"),
     ],
@@ -167,6 +168,28 @@ def test_what_cannot_be_used_is_told_in_one_line(settings: dict[str, str], named
         assert errors.count("\n") == 1
         assert named in errors
         assert "s3cret" not in errors
+
+
+def test_the_token_is_in_no_answer_and_no_log_line() -> None:
+    token = "s3cret-s3cret"
+    with child(SCRIPTED, SOPHOS_TOKEN=token) as process:
+        url = serving(process)
+        with httpx.Client(base_url=url, trust_env=False) as http:
+            answers = [
+                http.get("/api/conversations", headers={"Authorization": f"Bearer {token}"}),
+                http.get("/api/conversations", headers={"Authorization": f"Bearer {token}x"}),
+                http.get(f"/api/nothing?token={token}", headers={"Authorization": token}),
+                http.post("/sign-in", data={"token": f"{token}x"}),
+                http.post("/sign-in", data={"token": token}),
+                http.post("/api/chat", content=token, headers={"Content-Type": token}),
+                http.get("/sign-in"),
+            ]
+        told = "".join(answer.text + str(answer.headers) for answer in answers)
+        assert [answer.status_code for answer in answers] == [200, 401, 401, 401, 303, 415, 200]
+        assert token not in told
+        process.terminate()
+        output, errors = process.communicate()
+        assert token not in output + errors
 
 
 def test_a_busy_port_is_told_with_its_remedy() -> None:

@@ -73,6 +73,23 @@ def test_a_result_is_on_disk_before_it_is_told_and_the_outcome_before_the_end(ho
     scenario(work())
 
 
+def test_a_message_that_did_not_reach_its_thread_is_owed_until_a_resume_brings_it(
+    house: House,
+) -> None:
+    async def work() -> None:
+        dies = house.failpoint("run.recorded#1=raise")
+        async with house.open(failpoints=dies) as runtime:
+            started = await send(runtime, "Do not lose me")
+            await outcome(runtime, started)
+            view = await runtime.conversation(started.conversation)
+            assert (view.resumable, list(view.next), view.owed) == (True, [], [started.run])
+            await outcome(runtime, await resume(runtime, started.conversation))
+            view = await runtime.conversation(started.conversation)
+            assert (view.resumable, list(view.next), view.owed) == (False, [], [])
+
+    scenario(work())
+
+
 def test_what_a_run_says_is_in_order(house: House) -> None:
     async def work() -> None:
         house.model.script([[ADD], [say("Done.")]])

@@ -88,6 +88,8 @@ def test_an_outcome_that_cannot_be_recorded_is_recorded_as_soon_as_it_can(house:
                 started = await send(runtime, "hello")
                 assert ending(await watch(runtime, started.conversation)) == "STORAGE_UNAVAILABLE"
                 assert house.statuses() == ["running"]
+                # Whoever comes later is told the same, and not a stream without an end.
+                assert ending(await watch(runtime, started.conversation)) == "STORAGE_UNAVAILABLE"
             await until_status(runtime, started.run, RunStatus.COMPLETED)
             view = await runtime.conversation(started.conversation)
             assert (view.active_run, view.resumable) == (None, False)

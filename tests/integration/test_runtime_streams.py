@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
-from runtime_parts import House, answer, ending, outcome, scenario, watch
+from runtime_parts import House, answer, ending, only_conversation, outcome, scenario, watch
 from runtime_parts import say as send
 
 from lab.model.script import hang_after, say
 from sophos.errors import NotFound
 from sophos.events import End, Gap, Sent
+from sophos.protections import Protections
 from sophos.run import RunStatus
 from sophos.runtime.answers import Started
+from sophos.runtime.registry import Registry
 from sophos.runtime.service import Runtime
+from sophos.storage.runs import Claim, Runs
 
 LONG = " ".join(f"word{n}" for n in range(400))
 LEAVING_ENDS = 300  # events
+READS = 8  # one after the other, and a viewer that began before has had its few as well
 OLD = "00000000-0000-4000-8000-000000000000"
 
 
@@ -182,6 +188,43 @@ def test_fifty_viewers_that_come_and_go_see_the_same(house: House) -> None:
             for seen in await asyncio.gather(*viewers):
                 assert [sent.id for sent in seen] == [sent.id for sent in wanted]
                 assert answer(seen) == LONG
+
+    scenario(work())
+
+
+class Paused(Runs):
+    """Every claim is committed, and then its caller is kept waiting until `go` is set."""
+
+    def __init__(self, runs: Runs) -> None:
+        super().__init__(runs._database)
+        self.committed, self.go = asyncio.Event(), asyncio.Event()
+
+    async def claim(self, **what: Any) -> Claim:
+        claim = await super().claim(**what)
+        self.committed.set()
+        await self.go.wait()
+        return claim
+
+
+def test_a_viewer_who_comes_between_the_claim_and_the_run_sees_all_of_the_run(
+    house: House,
+) -> None:
+    async def work() -> None:
+        async with house.open() as opened:
+            runs = Paused(opened.record.runs)
+            registry = Registry(
+                runs=runs, executor=opened.registry._executor, protections=Protections()
+            )
+            runtime = replace(opened, registry=registry)
+            starting = asyncio.create_task(send(runtime, "hello"))
+            await runs.committed.wait()
+            watching = asyncio.create_task(watch(runtime, await only_conversation(runtime)))
+            for _ in range(READS):
+                await runtime.conversations(limit=1, before=None)
+            runs.go.set()
+            seen = await watching
+            assert (ending(seen), seen[0].id) == ("completed", f"{(await starting).run}:1")
+            await runtime.drain()
 
     scenario(work())
 

@@ -16,6 +16,7 @@ from storage_rows import make_run
 from sophos.errors import StorageUnavailable
 from sophos.protections import Protections
 from sophos.storage.record import Record, open_record
+from sophos.storage.whole import whole
 
 AT: Any = {"configurable": {"thread_id": "thread", "checkpoint_ns": ""}}
 
@@ -57,6 +58,30 @@ def test_a_write_that_is_cancelled_is_whole_and_holds_nobody_up(
             await record.runs.claim(run=make_run(), title="Hello", body="")
 
     asyncio.run(work())
+
+
+def test_a_write_that_never_ends_holds_a_cancelled_caller_for_so_long_and_no_longer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        async with opened(tmp_path) as record:
+            begun, end = asyncio.Event(), asyncio.Event()
+
+            async def write() -> None:
+                begun.set()
+                await end.wait()
+
+            writing = asyncio.create_task(
+                whole(write(), connection=record.checkpoints.conn, patience=0.01)
+            )
+            await begun.wait()
+            writing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await writing
+            end.set()
+
+    asyncio.run(work())
+    assert "A write did not end in time." in caplog.text
 
 
 @pytest.mark.parametrize(("write", "table"), [(put, "checkpoints"), (put_writes, "writes")])

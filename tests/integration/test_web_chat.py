@@ -162,6 +162,18 @@ def test_a_body_must_say_that_it_is_json(media_type: str) -> None:
     run(scenario())
 
 
+@pytest.mark.parametrize(("encoding", "status"), [("gzip", 415), ("br", 415), ("identity", 202)])
+def test_a_body_must_come_as_it_is(encoding: str, status: int) -> None:
+    async def scenario() -> None:
+        async with asked() as site:
+            headers = {"Content-Encoding": encoding}
+            answer = await site.http.post("/api/chat", json={"message": "a"}, headers=headers)
+            assert answer.status_code == status
+            assert ("without Content-Encoding" in answer.text) == (status == 415)
+
+    run(scenario())
+
+
 def test_what_is_in_the_way_of_a_run_is_named() -> None:
     async def scenario() -> None:
         async with asked(ScriptedRuntime([HOLD], [say("done")])) as site:

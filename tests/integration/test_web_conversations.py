@@ -38,6 +38,7 @@ def test_a_record_is_told_in_the_words_of_the_contract() -> None:
             started = await site.start("look")
             found = await read(site, f"/api/conversations/{started['conversation']}")
             assert (found["resumable"], found["active_run"]) == (False, None)
+            assert (found["next"], found["owed"]) == ([], [])
             assert found["pending_decision"] is None
             _, call, result, answer = found["messages"]
             assert call["tool_calls"] == [

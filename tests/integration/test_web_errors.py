@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from served import UNKNOWN, asked, run
 
-from sophos.errors import SophosError, StorageUnavailable
-from sophos.runtime.answers import Readiness
+from sophos.conversation import Checkpoint
+from sophos.errors import RecordDamaged, SophosError, StorageUnavailable, ToolsUnavailable
+from sophos.runtime.answers import ConversationView, Readiness
 from sophos.settings import Settings
 from sophos.testing.runtime import ScriptedRuntime
 from sophos.web.app import create_app
@@ -26,6 +28,21 @@ class Broken(ScriptedRuntime):
         self.error = error
 
     async def readiness(self) -> Readiness:
+        raise self.error
+
+    async def conversation(self, conversation: str) -> ConversationView:  # noqa: ARG002
+        raise self.error
+
+    async def checkpoints(self, conversation: str) -> AsyncIterator[Checkpoint]:  # noqa: ARG002
+        """As the real one: it is begun before anything is read."""
+        return Unreadable(self.error)
+
+
+class Unreadable(AsyncIterator[Checkpoint]):
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def __anext__(self) -> Checkpoint:
         raise self.error
 
 
@@ -84,6 +101,42 @@ def test_storage_that_cannot_be_used_says_when_to_come_back() -> None:
             answer = await site.http.get("/api/readyz")
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
             assert answer.json()["error"]["code"] == "STORAGE_UNAVAILABLE"
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("rest", ["", "/checkpoints", "/export", "/export?format=jsonl"])
+def test_a_thread_that_cannot_be_read_is_told_by_the_status(rest: str) -> None:
+    async def scenario() -> None:
+        async with asked(Broken(RecordDamaged())) as site:
+            answer = await site.http.get(f"/api/conversations/{UNKNOWN}{rest}")
+            assert answer.status_code == 503
+            assert answer.json()["error"]["message"] == RecordDamaged().message
+
+    run(scenario())
+
+
+def test_an_agent_that_could_not_be_opened_is_no_fault_of_the_server_s_code() -> None:
+    async def scenario() -> None:
+        async with asked(Broken(ToolsUnavailable())) as site:
+            answer = await site.http.get(f"/api/conversations/{UNKNOWN}")
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+            assert answer.json()["error"]["code"] == "TOOLS_UNAVAILABLE"
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    "asked_for", ["bytes=99999999-", "bytes=9-1", "lines=1-2", "x", "bytes=0-1"]
+)
+@pytest.mark.parametrize("path", ["/", "/static/style.css"])
+def test_a_file_is_sent_whole_whatever_part_was_asked_for(path: str, asked_for: str) -> None:
+    async def scenario() -> None:
+        async with asked() as site:
+            whole = await site.http.get(path)
+            answer = await site.http.get(path, headers={"Range": asked_for})
+            assert (answer.status_code, answer.content) == (200, whole.content)
+            assert answer.headers["accept-ranges"] == "none"
 
     run(scenario())
 

@@ -21,14 +21,16 @@ _WORD: Final = re.compile(r"\w[\w'’.-]*")
 class Notebook:
     """One lesson, as stored: nothing of it is run here."""
 
-    def __init__(self, cells: list[Any]) -> None:
+    def __init__(self, cells: list[Any], name: str = "") -> None:
+        self.name = name
         self.cells = cells
         self.code = [cell for cell in cells if cell.cell_type == "code"]
         self.text = [cell for cell in cells if cell.cell_type == "markdown"]
 
     @classmethod
     def read(cls, path: Path) -> Notebook:
-        return cls(nbformat.read(path, as_version=4).cells)  # type: ignore[no-untyped-call]
+        cells = nbformat.read(path, as_version=4).cells  # type: ignore[no-untyped-call]
+        return cls(cells, path.name)
 
     @property
     def prose(self) -> str:
@@ -57,6 +59,14 @@ class Notebook:
         for output in self.outputs:
             texts += [output.get("text", ""), *map(str, output.get("data", {}).values())]
         return "\n".join(texts)
+
+    @property
+    def text_shown(self) -> str:
+        """What the cells show, as text alone."""
+        return "\n".join(
+            str(output.get("data", {}).get("text/plain") or output.get("text", ""))
+            for output in self.outputs
+        )
 
     def solutions(self) -> list[str]:
         return SOLUTION.findall("\n".join(cell.source for cell in self.text))

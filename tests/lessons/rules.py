@@ -12,7 +12,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Final
 
-from notebook import ROOT, Notebook
+from figures import figures
+from notebook import FENCED, ROOT, Notebook
 from record import WIDGET
 
 CELLS: Final = range(25, 46)
@@ -41,6 +42,11 @@ UNSTABLE: Final = {
     "a time": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d+\.\d+ m?s\b",
     "a path of this machine": r"(?:/home|/Users|/root|/tmp|/work)/",
 }
+FEWEST: Final = 3  # predictions, and checks
+# Five minutes ask for less; a challenge is one long check.
+_SHORTER: Final = {"00_kill_it.ipynb"}
+_NO_FIGURE: Final = re.compile(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|\blessons? \d\d\b")  # names and links
+_VERDICT: Final = re.compile(r"^[✓✗?] (holds|violated|unknown): ", re.MULTILINE)
 # A file, and one of its tests where the next word in code is one.
 _NAMED: Final = re.compile(
     r"`((?:sophos|lab|tests|docs|config|lessons)/[\w./-]+\.\w+)`(?:,\s`(test_\w+)`)?"
@@ -160,6 +166,29 @@ def each_prediction_is_asked_first_and_answered_by_what_was_seen(lesson: Noteboo
             yield f"what was predicted as {name} is not shown later"
 
 
+def enough_is_predicted_checked_and_drawn(lesson: Notebook) -> Faults:
+    asked = {first for name, first in _calls(lesson) if name == "predict"}
+    # An exercise that waits for its answer is no check yet.
+    verdicts = [found for found in _VERDICT.findall(lesson.text_shown) if found != "unknown"]
+    fewest = FEWEST - (lesson.name in _SHORTER)
+    if len(asked) < fewest:
+        yield f"{len(asked)} predictions"
+    if len(verdicts) < FEWEST or "violated" not in verdicts:
+        yield f"verdicts that are shown: {', '.join(verdicts)}; one of three has to be violated"
+    if not any("lab.views" in cell.source for cell in lesson.code):
+        yield "no view is used"
+
+
+def figures_in_the_prose_are_shown_by_a_cell(lesson: Notebook) -> Faults:
+    cells = lesson.text_shown + "\n".join(cell.source for cell in lesson.code)
+    there = set(figures(cells))
+    # The first cell says how long the lesson takes.
+    for cell in lesson.text[1:]:
+        for figure in figures(_NO_FIGURE.sub("", FENCED.sub("", cell.source))):
+            if figure not in there:
+                yield f"no cell shows the {figure} of: {cell.source[:60]}"
+
+
 def one_exercise_has_a_solution_and_a_wrong_answer(lesson: Notebook) -> Faults:
     answers, verdicts = lesson.tagged("answer"), lesson.tagged("verdict")
     if not len(answers) == len(verdicts) == len(lesson.solutions()) == 1:
@@ -193,5 +222,7 @@ RULES: Final[tuple[Rule, ...]] = (
     errors_are_meant,
     what_is_pointed_at_is_there,
     each_prediction_is_asked_first_and_answered_by_what_was_seen,
+    enough_is_predicted_checked_and_drawn,
+    figures_in_the_prose_are_shown_by_a_cell,
     one_exercise_has_a_solution_and_a_wrong_answer,
 )

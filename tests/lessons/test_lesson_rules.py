@@ -63,6 +63,16 @@ PLANTED: Final[list[tuple[Rule, Change]]] = [
         add_code('predict("09-z", "?")'),
     ),
     (
+        rules.enough_is_predicted_checked_and_drawn,
+        lambda lesson: [cell.update(outputs=[]) for cell in lesson.code],
+    ),
+    (
+        rules.enough_is_predicted_checked_and_drawn,
+        lambda lesson: [cell.update(source="pass") for cell in lesson.code],
+    ),
+    (rules.figures_in_the_prose_are_shown_by_a_cell, add_text("All 4711 of them.")),
+    (rules.figures_in_the_prose_are_shown_by_a_cell, add_text("It took thirteen tries.")),
+    (
         rules.one_exercise_has_a_solution_and_a_wrong_answer,
         lambda lesson: lesson.code[lesson.tagged("answer")[0]].metadata.pop("wrong"),
     ),

@@ -78,6 +78,11 @@ class House:
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
             return connection.execute(sql, parameters).fetchall()
 
+    def execute(self, sql: str) -> None:
+        """What somebody else does to the file."""
+        with closing(sqlite3.connect(self.database, isolation_level=None)) as connection:
+            connection.execute(sql)
+
     def statuses(self) -> list[str]:
         return [row[0] for row in self.rows("SELECT status FROM runs ORDER BY sequence")]
 

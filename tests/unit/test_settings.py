@@ -60,12 +60,21 @@ def test_a_secret_is_never_shown() -> None:
     with pytest.raises(StartupError) as refused:
         Settings.read({"SOPHOS_TOKEN": "hush", "PORT": "x"})
     assert "hush" not in str(refused.value)
+    settings = Settings.read({"SOPHOS_TOKEN": "hush-hush-hush"})
+    assert "hush" not in repr(settings)
+
+
+@pytest.mark.parametrize("text", ["short", "with a space in it", "ümlauts-are-no-ascii", "x" * 201])
+def test_a_token_that_is_easily_guessed_or_cannot_be_sent_is_refused(text: str) -> None:
+    with pytest.raises(StartupError, match="write 12 to 200 ASCII characters") as refused:
+        Settings.read({"SOPHOS_TOKEN": text})
+    assert text not in refused.value.message
 
 
 def test_an_open_door_needs_a_token() -> None:
     with pytest.raises(StartupError, match="SOPHOS_TOKEN"):
         Settings.read({"HOST": "0.0.0.0"})
-    assert Settings.read({"HOST": "0.0.0.0", "SOPHOS_TOKEN": "hush"}).host == "0.0.0.0"
+    assert Settings.read({"HOST": "0.0.0.0", "SOPHOS_TOKEN": "hush-hush-hush"}).host == "0.0.0.0"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"])
@@ -84,7 +93,7 @@ def test_anything_else_is_not(host: str) -> None:
 )
 def test_any_value_is_taken_or_refused_with_our_error(variable: str, text: str) -> None:
     try:
-        Settings.read({variable: text, "SOPHOS_TOKEN": "x"})
+        Settings.read({"SOPHOS_TOKEN": "hush-hush-hush", variable: text})
     except StartupError as refused:
         assert "SOPHOS" in refused.message or variable in refused.message  # noqa: PT017
 
@@ -98,7 +107,36 @@ def test_a_protection_is_on_unless_switched_off() -> None:
 
 def test_a_child_inherits_where_things_are_and_nothing_of_ours() -> None:
     given = {"PATH": "/bin", "LC_ALL": "C", "https_proxy": "http://p", "NODE_EXTRA_CA_CERTS": "/c"}
-    ours = {"SOPHOS_TOKEN": "hush", "OLLAMA_MODEL": "m", "AWS_SECRET": "hush", "PYTHONPATH": "/x"}
+    ours = {
+        "SOPHOS_TOKEN": "hush-hush-hush",
+        "OLLAMA_MODEL": "m",
+        "AWS_SECRET": "hush",
+        "PYTHONPATH": "/x",
+    }
     settings = Settings.read({**given, **ours})
     assert settings.child_environment == given
     assert "http://p" not in repr(settings)
+
+
+def test_the_proxies_that_are_trusted_are_addresses_and_networks() -> None:
+    settings = Settings.read({"SOPHOS_TRUSTED_PROXIES": "127.0.0.1, 10.1.0.0/16,::1"})
+    assert [str(n) for n in settings.trusted_proxies] == ["127.0.0.1/32", "10.1.0.0/16", "::1/128"]
+
+
+@pytest.mark.parametrize("text", ["nginx", "10.0.0.1/8", "*", "0.0.0.0/0", "::/0", "10.0.0.1:80"])
+def test_a_proxy_that_is_nobody_or_everybody_is_refused(text: str) -> None:
+    with pytest.raises(StartupError, match="SOPHOS_TRUSTED_PROXIES"):
+        Settings.read({"SOPHOS_TRUSTED_PROXIES": text})
+
+
+@pytest.mark.parametrize(
+    ("text", "path"), [("/sophos", "/sophos"), ("/sophos/", "/sophos"), ("/a/b.c", "/a/b.c")]
+)
+def test_a_root_path_is_read_with_or_without_its_last_slash(text: str, path: str) -> None:
+    assert Settings.read({"SOPHOS_ROOT_PATH": text}).root_path == path
+
+
+@pytest.mark.parametrize("text", ["sophos", "/", "//", "/a//b", "/..", "/a/../b", "/a b", "/a?b"])
+def test_what_is_no_root_path_is_refused(text: str) -> None:
+    with pytest.raises(StartupError, match="write a path like /sophos"):
+        Settings.read({"SOPHOS_ROOT_PATH": text})

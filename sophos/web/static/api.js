@@ -1,5 +1,5 @@
-// The routes this page uses. Every failure is a Refusal (the server said no, and what to do)
-// or a NoAnswer (there was no server to say anything).
+// The routes this page uses, relative to the page: it may stand under any path. Every failure is a
+// Refusal (the server said no, and what to do) or a NoAnswer (there was no server to say anything).
 
 export class Refusal extends Error {
   constructor(status, error) {
@@ -16,6 +16,10 @@ export class NoAnswer extends Error {
   }
 }
 
+const ANSWER_WITHIN = 30_000; // milliseconds; a frozen server takes a request and never answers
+const UNAUTHORISED = 401;
+const NO_CONTENT = 204;
+
 async function ask(method, path, body, key) {
   const headers = {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -23,43 +27,49 @@ async function ask(method, path, body, key) {
   let response;
   let answer = null;
   try {
-    response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
-    if (response.status !== 204) answer = await response.json();
+    const signal = AbortSignal.timeout(ANSWER_WITHIN);
+    response = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal });
+    if (response.status !== NO_CONTENT) answer = await response.json();
   } catch {
     throw new NoAnswer();
   }
   if (response.ok) return answer;
+  if (response.status === UNAUTHORISED) location.assign("sign-in");
   throw new Refusal(response.status, answer.error ?? { code: "UNKNOWN", message: "No reason given." });
 }
 
-const conversation = (id) => `/api/conversations/${id}`;
+const conversation = (id) => `api/conversations/${id}`;
 
 export const list = (before) =>
-  ask("GET", "/api/conversations" + (before ? `?before=${encodeURIComponent(before)}` : ""));
+  ask("GET", "api/conversations" + (before ? `?before=${encodeURIComponent(before)}` : ""));
 export const read = (id) => ask("GET", `${conversation(id)}?render=html`);
 export const runs = async (id) => (await ask("GET", `${conversation(id)}/runs`)).runs;
+export const checkpoints = async (id) =>
+  (await ask("GET", `${conversation(id)}/checkpoints`)).checkpoints;
 export const remove = (id) => ask("DELETE", conversation(id));
-export const cancel = (run) => ask("POST", `/api/runs/${run}/cancel`);
-export const resume = (id, key) => ask("POST", "/api/chat", { resume: true, conversation: id }, key);
+export const cancel = (run) => ask("POST", `api/runs/${run}/cancel`);
+export const resume = (id, key) => ask("POST", "api/chat", { resume: true, conversation: id }, key);
 export const send = (message, id, key) =>
-  ask("POST", "/api/chat", id === null ? { message } : { message, conversation: id }, key);
+  ask("POST", "api/chat", id === null ? { message } : { message, conversation: id }, key);
 export const exportPath = (id, format) => `${conversation(id)}/export?format=${format}`;
+export const streamPath = (id, run, after) =>
+  `api/chat?conversation=${id}&run=${run}` + (after ? `&last_event_id=${run}:${after}` : "");
 
-// The checks are the same in an answer that says "not ready".
+// The checks are the same in an answer that says "not ready"; none if there is no answer.
 export async function checks() {
   try {
-    return (await (await fetch("/api/readyz")).json()).checks ?? {};
+    return (await (await fetch("api/readyz")).json()).checks ?? {};
   } catch {
     return {};
   }
 }
 
-export async function isAlive() {
+// The boot id of the process that answers now; null if none does.
+export async function bootId() {
   try {
-    await ask("GET", "/api/healthz");
-    return true;
+    return (await ask("GET", "api/healthz")).boot_id;
   } catch {
-    return false;
+    return null;
   }
 }
 

@@ -1,101 +1,124 @@
-// What a run says while it works, apart from the record. Events are kept until the next frame and
-// then written in one go: twenty thousand tokens are a few hundred writes, and a hidden tab waits.
+// What a run says while it works, apart from the record. What was heard since is written once a
+// frame: twenty thousand tokens are a few hundred writes, and a hidden tab waits.
+
+import { code, element } from "./elements.js";
 
 const BLOCK_LIMIT = 8000; // characters; a longer text goes on in a new block, laid out by itself
-const SHOWN_LIMIT = 2000; // characters of a tool's result
 
 export class Live {
-  constructor(element, beforeWrite, afterWrite) {
-    this.element = element;
-    this.beforeWrite = beforeWrite;
-    this.afterWrite = afterWrite;
+  // `beforeWrite` and `afterWrite` surround each change of the page.
+  constructor(panel, stream, beforeWrite, afterWrite) {
+    Object.assign(this, { panel, stream, beforeWrite, afterWrite });
+    this.unfolded = false; // whether reasoning is, once a person has said so
     this.clear();
   }
 
   clear() {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    this.waiting = [];
-    this.last = null; // the text block that tokens go to now
-    this.element.replaceChildren();
+    this.heard = null;
+    this.item = 0; // the first one that is not written whole
+    this.written = 0; // characters of it that are
+    this.node = null; // the text that goes on
+    this.size = null; // the count beside a folded reasoning
+    this.stream.replaceChildren();
+    this.panel.hidden = true;
   }
 
-  token(token) {
-    this.waiting.push({ key: `${token.message_id} ${token.kind}`, kind: token.kind, text: token.text });
-    this.schedule();
+  // Show this stream from here on: nothing, if it is shown already.
+  follow(heard) {
+    this.panel.hidden = false;
+    if (this.heard === heard) return;
+    this.clear();
+    this.panel.hidden = false;
+    this.heard = heard;
+    this.changed();
   }
 
-  trace(trace) {
-    this.waiting.push({ kind: "trace", event: trace.event, text: traceText(trace) });
-    this.schedule();
-  }
-
-  line(kind, text) {
-    this.waiting.push({ kind, text });
-    this.schedule();
-  }
-
-  schedule() {
+  changed() {
     if (!this.frame) this.frame = requestAnimationFrame(() => this.write());
   }
 
   write() {
     this.frame = 0;
-    const events = this.waiting;
-    this.waiting = [];
     this.beforeWrite();
-    for (let at = 0; at < events.length; ) {
-      const { key, kind, event } = events[at];
-      let text = events[at++].text;
-      while (key && at < events.length && events[at].key === key) text += events[at++].text;
-      if (key) this.append(key, kind, text);
-      else this.block(kind, text, event);
+    const { items } = this.heard;
+    while (this.item < items.length) {
+      const item = items[this.item];
+      if (item.kind === "trace") this.stream.append(traceElement(item.trace));
+      else this.append(item);
+      if (item.kind !== "trace" && this.item === items.length - 1) break; // more of it may come
+      this.item += 1;
+      this.written = 0;
+      this.node = null;
     }
     this.afterWrite();
   }
 
-  append(key, kind, text) {
-    if (this.last?.key !== key) this.last = { key, node: this.block(kind, "") };
-    const node = this.last.node;
-    const lineEnd = node.length > BLOCK_LIMIT ? text.indexOf("\n") : -1;
-    if (lineEnd < 0) {
-      node.appendData(text);
+  append({ kind, step, text }) {
+    if (this.node === null) this.begin(kind, step);
+    const more = text.slice(this.written);
+    this.written = text.length;
+    const lineEnd = this.node.length > BLOCK_LIMIT ? more.indexOf("\n") : -1;
+    this.node.appendData(lineEnd < 0 ? more : more.slice(0, lineEnd));
+    if (lineEnd >= 0) {
+      const going = element("div", "text continued", more.slice(lineEnd + 1));
+      this.node.parentNode.after(going);
+      this.node = going.firstChild ?? going.appendChild(document.createTextNode(""));
+    }
+    if (this.size) this.size.textContent = `${text.length.toLocaleString("en")} characters`;
+  }
+
+  begin(kind, step) {
+    this.node = document.createTextNode("");
+    this.size = null;
+    const text = element("div", "text", this.node);
+    if (kind === "answer") {
+      this.stream.append(element("div", "answer", text));
       return;
     }
-    node.appendData(text.slice(0, lineEnd));
-    const going = this.block(kind, text.slice(lineEnd + 1));
-    going.parentNode.classList.add("continued");
-    this.last = { key, node: going };
-  }
-
-  block(kind, text, event) {
-    const block = document.createElement("div");
-    block.className = kind;
-    if (event) block.dataset.event = event;
-    const node = document.createTextNode(text);
-    block.append(node);
-    this.element.append(block);
-    this.last = null;
-    return node;
+    this.size = element("small", "", "");
+    const title = element("summary", "", "Reasoning ", mark("streamed, not on record"), " ", this.size);
+    const fold = element("details", "reasoning", title, text);
+    fold.dataset.step = step;
+    fold.open = this.unfolded;
+    title.addEventListener("click", () => (this.unfolded = !fold.open));
+    this.stream.append(fold);
   }
 }
 
-function traceText({ step, node, name, event, data }) {
+export const mark = (text) => element("span", "mark", text);
+
+function traceElement({ step, node, name, event, data }) {
+  const line = (text, ...more) => {
+    const made = element("div", "trace", element("span", "step", `step ${step}`), ` ${text}`, ...more);
+    made.dataset.event = event;
+    return made;
+  };
+  const fold = (text, content) => {
+    const summary = element("summary", "", element("span", "step", `step ${step}`), ` ${text}`);
+    const made = element("details", "trace", summary, code(content));
+    made.dataset.event = event;
+    return made;
+  };
   switch (event) {
+    case "enter":
+      return line(`enter ${node}`);
+    case "leave":
+      return line(`leave ${node}: `, mark("on record"));
     case "call":
-      return `step ${step}  call ${name} ${JSON.stringify(data.args ?? {})}`;
+      return fold(`call ${name}`, JSON.stringify(data.args ?? {}, null, 2));
     case "result":
-      return `step ${step}  result of ${name}, ${data.status}: ${shortened(data.text)}`;
-    case "note":
-      return `step ${step}  note: ${data.text}`;
+      return fold(`result of ${name}: ${data.status}`, resultText(data));
     case "resume":
-      return `step ${step}  resume at ${node}: what was streamed for this step before is superseded`;
+      return line("resume: what was streamed for this step before is superseded");
     default:
-      return `step ${step}  ${event} ${node}`;
+      return line(`note: ${data.text}`);
   }
 }
 
-function shortened(text) {
-  const whole = typeof text === "string" ? text : JSON.stringify(text ?? "");
-  return whole.length > SHOWN_LIMIT ? `${whole.slice(0, SHOWN_LIMIT)} …` : whole;
+// A trace carries the beginning of a result; the record has all of it.
+export function resultText({ text, characters }) {
+  const shown = typeof text === "string" ? text : JSON.stringify(text ?? "");
+  return characters > shown.length ? `${shown} … (${characters.toLocaleString("en")} characters)` : shown;
 }

@@ -2,24 +2,37 @@
 // unwatched, may have moved one on.
 
 import * as api from "./api.js";
-import { listItem } from "./view.js";
+import { button, count, element, Kept, place, statusElement, timeElement } from "./elements.js";
 
 const INTERVAL = 5000; // milliseconds between two looks
 
 export class Sidebar {
-  constructor(list, older, { current, found, failed }) {
-    Object.assign(this, { list, older, current, found, failed });
+  // `on`: found(rows), failed(error), remove(row).
+  constructor(list, older, current, on) {
+    Object.assign(this, { list, older, current, on });
     this.pages = 1;
-    this.drawn = "";
+    this.rows = [];
+    this.looking = false; // a frozen server is not asked more and more
+    this.kept = new Kept();
+    this.tabs = new BroadcastChannel(`sophos ${location.pathname}`);
+    this.tabs.addEventListener("message", () => this.refresh());
     older.addEventListener("click", () => {
       this.pages += 1;
       this.refresh();
     });
-    document.addEventListener("visibilitychange", () => document.hidden || this.refresh());
-    setInterval(() => document.hidden || this.refresh(), INTERVAL);
+    const look = () => document.hidden || this.looking || this.refresh();
+    document.addEventListener("visibilitychange", look);
+    setInterval(look, INTERVAL);
+  }
+
+  // Something was changed here: the other tabs should look too.
+  changed() {
+    this.tabs.postMessage("changed");
+    return this.refresh();
   }
 
   async refresh() {
+    this.looking = true;
     try {
       const rows = [];
       let next = null;
@@ -29,27 +42,37 @@ export class Sidebar {
         next = answer.next;
       }
       this.older.hidden = next === null;
-      this.draw(rows);
-      this.found(rows);
+      this.rows = rows;
+      this.draw();
+      this.on.found(rows);
     } catch (error) {
-      this.failed(error);
+      this.on.failed(error);
+    } finally {
+      this.looking = false;
     }
   }
 
-  draw(rows) {
-    const now = JSON.stringify([this.current(), rows]);
-    if (now === this.drawn) return; // drawing again would disturb whoever reads or tabs through it
-    this.drawn = now;
-    const focused = this.list.contains(document.activeElement) ? document.activeElement.hash : null;
-    this.list.replaceChildren(...rows.map((row) => listItem(row, this.current())));
-    if (focused) this.list.querySelector(`a[href="${focused}"]`)?.focus();
+  draw() {
+    const current = this.current();
+    const items = this.rows.map((row) =>
+      this.kept.get(row.id, [row, row.id === current, new Date().toDateString()], () => this.item(row, current)),
+    );
+    place(this.list, items);
+    this.kept.settle();
   }
 
-  mark() {
-    this.drawn = "";
-    for (const link of this.list.querySelectorAll("a")) {
-      if (link.hash.slice(1) === this.current()) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
-    }
+  item(row, current) {
+    const title = row.title || "Untitled";
+    const facts = element("span", "facts");
+    if (row.status) facts.append(statusElement(row.status), " · ");
+    facts.append(count(row.message_count, "message"), " · ", timeElement(row.updated_at));
+    const link = element("a", "", element("span", "name", title), facts);
+    link.href = `#${row.id}`;
+    link.title = title;
+    if (row.id === current) link.setAttribute("aria-current", "page");
+    const remove = button("remove", "×", () => this.on.remove(row));
+    remove.setAttribute("aria-label", `Delete ${title}`);
+    remove.title = "Delete";
+    return element("li", "", link, remove);
   }
 }

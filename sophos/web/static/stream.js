@@ -1,24 +1,37 @@
-// One run's events. The browser reconnects by itself and names the last event it had, so nothing
-// is lost or told twice; after the end it must be told to stop, or it comes back for ever.
+// One run's events, as long as the connection lasts. The browser's own reconnection is not used: it
+// knows no back-off, and cannot tell that another process answers now (connection.js does both).
 
-export function watch(conversation, run, on) {
-  const source = new EventSource(`/api/chat?conversation=${conversation}&run=${run}`);
-  const heard = (name, then) =>
-    source.addEventListener(name, (event) => then(JSON.parse(event.data)));
-  const over = (outcome) => {
+import { streamPath } from "./api.js";
+
+const EVENTS = ["token", "trace", "gap", "end", "chat-error", "ping"];
+const SILENCE = 45_000; // milliseconds; the server says `ping` every 15 seconds
+const LOOK = 5_000;
+
+// `on.event(name, data, n)` for every event, n its number within the run or null; `on.opened()`;
+// `on.lost()` once, when nothing more will come and no end was heard.
+export function watch(conversation, run, after, on) {
+  const source = new EventSource(streamPath(conversation, run, after));
+  let heardAt = performance.now();
+  // A frozen server and a sleeping computer leave a connection open that says nothing more.
+  const watchdog = setInterval(() => performance.now() - heardAt > SILENCE && lose(), LOOK);
+  const close = () => {
+    clearInterval(watchdog);
     source.close();
-    on.over(outcome);
   };
-  heard("token", on.token);
-  heard("trace", on.trace);
-  heard("gap", on.gap);
-  heard("end", (data) => over(data.status));
-  heard("chat-error", () => over("failed"));
-  source.addEventListener("open", on.connected);
-  source.addEventListener("error", () => {
-    // CLOSED: refused, or answered with 204. Otherwise it is already trying again.
-    if (source.readyState === EventSource.CLOSED) on.closed();
-    else on.reconnecting();
-  });
-  return source;
+  const lose = () => {
+    close();
+    on.lost();
+  };
+  for (const name of EVENTS) {
+    source.addEventListener(name, ({ data, lastEventId }) => {
+      heardAt = performance.now();
+      if (name === "ping") return;
+      if (name === "end" || name === "chat-error") close();
+      const numbered = lastEventId.startsWith(`${run}:`);
+      on.event(name, JSON.parse(data), numbered ? Number(lastEventId.slice(run.length + 1)) : null);
+    });
+  }
+  source.addEventListener("open", on.opened);
+  source.addEventListener("error", lose);
+  return { close };
 }

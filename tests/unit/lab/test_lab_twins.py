@@ -63,8 +63,11 @@ def test_proxies_and_tracing_are_destinations_too() -> None:
     assert flows({"https_proxy": "http://proxy.example.org:3128"}, {}) == [
         ("HTTPS_PROXY → proxy.example.org", AWAY)
     ]
-    assert flows({"LANGSMITH_TRACING": "true"}, {})[0][1] == AWAY
-    assert flows({"LANGSMITH_TRACING": "false"}, {}) == []
+    asked = {"LANGSMITH_TRACING": "true"}
+    assert flows(asked, {}) == []  # withheld
+    assert flows(asked | {"SOPHOS_TRACING": "true"}, {})[0][1] == AWAY
+    here = {"LANGSMITH_ENDPOINT": "http://127.0.0.1:11434"}
+    assert flows(asked | here | {"SOPHOS_TRACING": "true"}, {})[0][1] == HERE
 
 
 def test_a_tool_server_is_a_child_here_or_an_address_elsewhere() -> None:

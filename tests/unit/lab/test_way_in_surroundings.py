@@ -2,7 +2,6 @@
 
 import json
 import socket
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from lab.finding import Verdict
-from lab.surroundings import database, model, ollama_asked_for, port, port_number
+from lab.finding import Verdict, good, missing, note
+from lab.surroundings import data_folder, door, model, ollama_asked_for, port, port_number
 
 
 @contextmanager
@@ -60,34 +59,50 @@ def test_what_is_no_port_is_refused(text: str) -> None:
         port_number(text)
 
 
-def test_a_database_that_is_not_there_yet_is_good(tmp_path: Path) -> None:
-    assert database(tmp_path / "sophos.db").verdict is Verdict.GOOD
+def test_a_folder_that_only_its_owner_may_look_into_is_good(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    assert data_folder(tmp_path).verdict is Verdict.GOOD
+    assert data_folder(tmp_path / "not there yet").verdict is Verdict.GOOD
 
 
-def test_looking_at_a_database_leaves_no_file(tmp_path: Path) -> None:
-    path = tmp_path / "sophos.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("CREATE TABLE runs (id)")
-    assert database(path).verdict is Verdict.GOOD
-    assert list(tmp_path.iterdir()) == [path]
+def test_a_folder_that_others_may_look_into_is_told_with_how_to_close_it(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    finding = data_folder(tmp_path)
+    assert finding.verdict is Verdict.NOTE
+    assert f"chmod 700 {tmp_path}" in finding.remedy
 
 
-def test_a_database_in_use_opens_too(tmp_path: Path) -> None:
-    path = tmp_path / "sophos.db"
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("CREATE TABLE runs (id)")
-        assert database(path).verdict is Verdict.GOOD
+def test_what_stands_where_the_data_should_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    assert data_folder(tmp_path / "data").verdict is Verdict.MISSING
 
 
-def test_a_database_that_is_none_is_named_with_a_remedy(tmp_path: Path) -> None:
-    path = tmp_path / "sophos.db"
-    path.write_bytes(b"no database at all" * 100)
-    finding = database(path)
-    assert finding.verdict is Verdict.MISSING
-    assert "backup" in str(finding)
+@pytest.mark.parametrize(
+    ("environ", "verdict"),
+    [
+        ({}, Verdict.GOOD),
+        ({"HOST": "::1", "SOPHOS_TOKEN": "t"}, Verdict.GOOD),
+        ({"HOST": "0.0.0.0", "SOPHOS_TOKEN": "t"}, Verdict.GOOD),
+        ({"HOST": "0.0.0.0"}, Verdict.MISSING),
+    ],
+)
+def test_a_door_that_is_open_to_others_is_missing_its_token(
+    environ: dict[str, str], verdict: Verdict
+) -> None:
+    assert door(environ).verdict is verdict
+
+
+def test_a_finding_reads_as_a_sentence() -> None:
+    told = [
+        good("Disk", "it is there"),
+        note("Disk", "small", "none needed"),
+        missing("Disk", "full", "rm x"),
+    ]
+    assert [str(finding) for finding in told] == [
+        "ok: Disk: it is there.",
+        "note: Disk: small. None needed.",
+        "missing: Disk: full. To mend it: rm x.",
+    ]
 
 
 def test_an_ollama_with_the_model_is_good() -> None:

@@ -22,6 +22,7 @@ CONTRACT = {
         "DECISION_NOT_PENDING",
     },
     413: {"MESSAGE_TOO_LARGE"},
+    429: {"TOO_MANY_GUESSES"},
     415: {"UNSUPPORTED_MEDIA_TYPE"},
     422: {"IDEMPOTENCY_KEY_REUSED"},
     503: {"STORAGE_UNAVAILABLE", "SHUTTING_DOWN", "STARTUP_FAILED"},
@@ -56,7 +57,7 @@ def test_an_error_is_told_with_its_code_its_remedy_and_its_ids(cls: type[SophosE
     answer = problem(cls(conversation="c", run="r"))
     told = json.loads(bytes(answer.body))["error"]
     assert told == {"code": cls.code, "message": cls().message, "conversation": "c", "run": "r"}
-    assert ("retry-after" in answer.headers) == (answer.status_code == 503)
+    assert ("retry-after" in answer.headers) == (answer.status_code in {429, 503})
 
 
 def test_an_error_without_ids_names_none() -> None:

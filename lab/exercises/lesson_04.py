@@ -1,0 +1,50 @@
+"""Streaming is not persistence: a screen that tells nothing twice after a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from lab.check import Verdict, check
+from lab.exercise import Exercise
+from lab.screen import screen_agrees
+from lab.stream import StreamEvent
+
+_CLAIM: Final = "the reader shows the answer on record, and nothing twice"
+
+Reader = Callable[[Sequence[StreamEvent]], object]  # a learner's: it may give anything
+
+
+def _shows_the_record(
+    screen: Reader,
+    events: Sequence[StreamEvent],
+    messages: Sequence[Mapping[str, Any]] | None,
+) -> Verdict:
+    """`events` are what a cut run and its resume told, one after the other; `messages` the record."""
+    tokens = [event for event in events if event.name == "token"]
+    resumed = any(event.data.get("event") == "resume" for event in events)
+    missing = [] if tokens and resumed else ["the events of a cut run and of its resume"]
+    if messages is None or not messages:
+        missing.append("the record of the conversation")
+    if missing:
+        return check(_CLAIM, missing=missing)
+    shown = screen(list(events))
+    if not isinstance(shown, str):
+        return check(_CLAIM, faults=[f"the reader gave {type(shown).__name__}, not a text"])
+    verdict = screen_agrees(shown, messages)
+    faults = verdict.findings if not verdict.holds else ()
+    return check(_CLAIM, faults=faults, seen=verdict.findings[0])
+
+
+EXERCISES: Final = (
+    Exercise(
+        name="04-1",
+        claim=_CLAIM,
+        judge=_shows_the_record,
+        hints=(
+            "Print the events that are no tokens. One of them says where the resume begins.",
+            "Each piece has a `step`. What was told for the resumed step is told once more.",
+            "At the `resume` event, keep the pieces whose step is smaller than the event's step.",
+        ),
+    ),
+)

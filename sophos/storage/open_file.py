@@ -1,0 +1,42 @@
+"""The file as it was opened, told apart from whatever stands at its path now.
+
+A process that has a file open goes on writing to it after it was deleted, moved or replaced. What
+it commits there is gone with the process: nothing of that may be acknowledged. What is remembered
+here dies with the process.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from sophos.errors import StorageUnavailable
+
+_MOVED: Final = (
+    "The database file was moved, replaced or deleted while the server had it open, and nothing"
+    " more can be kept. Stop the server, put the file back at DATABASE_PATH, and start it again."
+)
+
+
+class OpenFile:
+    """The database and its write-ahead log. Make it while both are open."""
+
+    def __init__(self, path: Path) -> None:
+        # What was committed last may stand in the log alone.
+        paths = (path, path.with_name(path.name + "-wal"))
+        self._parts = {part: _identity(part) for part in paths}
+
+    def check(self) -> None:
+        """Raise StorageUnavailable if a new connection would open other files. Takes microseconds."""
+        for path, opened in self._parts.items():
+            if _identity(path) != opened:
+                raise StorageUnavailable(_MOVED)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - half the time of pathlib's, on every write
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
