@@ -96,6 +96,10 @@ export class Shown {
       return;
     }
     this.connection.heard();
+    if (heard.untold) {
+      heard.untold = false;
+      this.on.read(this.view, heard);
+    }
     if (name === "token") {
       heard.token(data);
       this.on.heard();
