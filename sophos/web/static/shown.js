@@ -107,7 +107,7 @@ export class Shown {
       heard.trace(data);
       this.on.heard();
       this.on.traced(data);
-      if (data.event === "leave") this.readCheckpoints();
+      if (["enter", "leave"].includes(data.event)) this.readCheckpoints();
     } else {
       this.on.ended(name === "end" ? data.status : "failed");
       this.open(this.id);
