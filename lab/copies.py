@@ -23,7 +23,7 @@ from lab.check import Verdict, check
 from lab.frame import frame
 from lab.workspace import Workspace
 
-PHRASE: Final = 5  # words
+PHRASE: Final = 8  # words: so many are not the same in two texts by chance
 LARGEST_PAGE: Final = 65_536  # bytes; the file's header says 1 for it
 _KEEPERS: Final = (
     ("db/sophos.db-wal", "Sophos: the database's log of writes"),
@@ -52,7 +52,7 @@ def copies(bench: Bench, text: str, *, raw: bool = False) -> pd.DataFrame:
 def nowhere(bench: Bench, text: str, *, known: str, within: str = "") -> Verdict:
     """No phrase of the text is in any file. `known` is a text that is: a search must be able to find.
 
-    A phrase is five words that follow one another; a shorter text is one phrase. `within` is how
+    A phrase is eight words that follow one another; a shorter text is one phrase. `within` is how
     the names begin of the files that count: `db/`.
     """
     words = text.split()

@@ -11,7 +11,7 @@ from lab.bench import Bench
 from lab.check import Outcome
 from lab.copies import copies, in_free_pages, nowhere
 
-FACT = "the heliotrope stands behind the blue door"
+FACT = "the heliotrope stands in a pot behind the blue door"
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def test_a_text_is_nowhere_only_if_the_search_finds_what_is_there(bench: Bench) 
 
 
 def test_part_of_a_text_is_a_copy_and_its_file_is_named(bench: Bench) -> None:
-    write(bench, "site.jsonl", "they say heliotrope stands behind the blue window")
+    write(bench, "site.jsonl", "they say heliotrope stands in a pot behind the blue window")
     verdict = nowhere(bench, FACT, known="mcpServers")
     assert verdict.outcome is Outcome.VIOLATED
-    assert verdict.findings == ("site.jsonl holds 'heliotrope stands behind the blue'",)
+    assert verdict.findings == ("site.jsonl holds 'heliotrope stands in a pot behind the blue'",)
 
 
 def test_a_search_can_be_held_to_some_of_the_files(bench: Bench) -> None:
