@@ -147,7 +147,9 @@ def every_protection() -> list[tuple[str, ...]]:
     """All on; then each one off, with whatever would stand in for it."""
     # With delta checkpoints the library waits for the writes by itself.
     also = {Protection.WRITE_BARRIER: (Protection.DELTA_CHECKPOINTS,)}
-    return [(), *((name, *also.get(name, ())) for name in Protection)]
+    # Without STEP_WAITS a crash races the disk, and the same seed does not give the same row.
+    wanted = [name for name in Protection if name is not Protection.STEP_WAITS]
+    return [(), *((name, *also.get(name, ())) for name in wanted)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,6 +13,7 @@ from typing import Final
 
 class Protection(StrEnum):
     SYNC_DURABILITY = "SYNC_DURABILITY"
+    STEP_WAITS = "STEP_WAITS"
     WRITE_BARRIER = "WRITE_BARRIER"
     CALL_TASKS = "CALL_TASKS"
     IDEMPOTENCY_KEY = "IDEMPOTENCY_KEY"
@@ -40,6 +41,12 @@ ROWS: Final = {
     Protection.SYNC_DURABILITY: Row(
         prevents="a step starts only after the checkpoint of the one before is on disk",
         absence_shows="steps lost that were already streamed",
+        module="sophos/agent/graph.py",
+    ),
+    Protection.STEP_WAITS: Row(
+        prevents="a step waits until the one before is saved; saving is not left to the background",
+        absence_shows="effects that no checkpoint knows of, as soon as the disk is slower than the"
+        " agent",
         module="sophos/agent/graph.py",
     ),
     Protection.WRITE_BARRIER: Row(

@@ -118,6 +118,10 @@ ELSEWHERE: Final = {
         "a long thread",
         f"{_TESTS}::test_delta_checkpoints_grow_with_the_thread_and_not_with_its_square",
     ),
+    Protection.STEP_WAITS: (
+        "a disk that stands still",
+        f"{_TESTS}::test_step_waits_for_the_disk_before_anything_is_done_in_the_next",
+    ),
     Protection.REPLAY: (
         "a viewer that comes back, and no death",
         f"{_TESTS}::test_replay_sends_whoever_comes_back_what_was_missed",

@@ -25,7 +25,7 @@ from sophos.agent.translate import Narrator, to_message
 from sophos.conversation import Checkpoint, Message
 from sophos.errors import RecursionLimit, reading_record
 from sophos.events import RunEvent
-from sophos.protections import Protection
+from sophos.protections import Protection, Protections
 
 _RUN_METADATA: Final = "run_id"
 
@@ -48,7 +48,7 @@ class Agent:
         self._recursion_limit = recursion_limit
         on = self._protections.on
         delta = on(Protection.DELTA_CHECKPOINTS)
-        self._durability = "sync" if on(Protection.SYNC_DURABILITY) else "exit"
+        self._durability = _durability(self._protections)
         graph = StateGraph(DeltaThread if delta else FullThread, context_schema=RunContext)
         graph.add_node("agent", nodes.agent)
         graph.add_node("tools", nodes.call_tools)
@@ -161,6 +161,13 @@ class Agent:
             for bringer, text in owed
         ]
         return given
+
+
+def _durability(protections: Protections) -> str:
+    """When LangGraph saves a step: before the next one starts, beside it, or as the run ends."""
+    if not protections.on(Protection.SYNC_DURABILITY):
+        return "exit"
+    return "sync" if protections.on(Protection.STEP_WAITS) else "async"
 
 
 def _id(found: CheckpointTuple) -> str:

@@ -58,7 +58,7 @@ def reference_page(description: dict[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width">'
         '<title>Sophos: the API</title><link rel="icon" href="static/icon.svg"><link rel="stylesheet" href="static/style.css"></head>'
         '<body class="reference"><main><h1>The API</h1><p>The whole description, with every body,'
-        f' is <a href="openapi.json">openapi.json</a>.</p>{routes}</main></body></html>'
+        f' is <a href="openapi.json">/openapi.json</a>.</p>{routes}</main></body></html>'
     )
 
 

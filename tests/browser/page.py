@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
@@ -105,6 +105,10 @@ class Stage:
         self._stack.push_async_callback(self.browser.close)
         self.site = await self._stack.enter_async_context(served())
 
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """In the loop that the browser lives in."""
+        self._runner.run(work)
+
     def play(self, scenario: Play, *scripts: Script, **options: Any) -> None:
         """Open the page on an empty server whose runs say this, and play the scenario."""
 
@@ -115,7 +119,7 @@ class Stage:
             async with opened(self.browser, base, **options) as tab:
                 await scenario(tab, self.site)
 
-        self._runner.run(played())
+        self.run(played())
 
     def play_on(self, runtime: ScriptedRuntime, scenario: Play, **options: Any) -> None:
         """As `play`, on a server of its own, which the scenario may stop."""
@@ -127,7 +131,7 @@ class Stage:
             ):
                 await scenario(tab, site)
 
-        self._runner.run(played())
+        self.run(played())
 
     def visit(self, base: str, scenario: Callable[[Tab], Awaitable[None]], **options: Any) -> None:
         """Open the page of a server that is somebody else's."""
@@ -136,7 +140,7 @@ class Stage:
             async with opened(self.browser, base, **options) as tab:
                 await scenario(tab)
 
-        self._runner.run(played())
+        self.run(played())
 
 
 async def rows(site: Site) -> list[dict[str, Any]]:

@@ -124,14 +124,29 @@ def test_at_twice_the_size_nothing_is_cut_off(stage: Stage, width: int, height: 
         for name in ("Runtime", "Conversations", "Resume", "Send"):
             await tab.button(name).scroll_into_view_if_needed()
             await expect(tab.button(name)).to_be_in_viewport(ratio=1)
+
+    stage.play(scenario, STORY, viewport={"width": width, "height": height})
+
+
+def test_where_there_is_little_room_the_sides_lie_over_the_middle_and_go_away(stage: Stage) -> None:
+    async def scenario(tab: Tab, _: Site) -> None:
+        await tab.send("Look")
         await tab.button("Runtime").click()
         await expect(tab.at("#identities")).to_be_visible()
-        await tab.page.keyboard.press("Tab")
         await tab.at("#panel .close").click()
         await expect(tab.at("#panel")).to_be_hidden()
         await expect(tab.button("Runtime")).to_be_focused()
+        await tab.button("Conversations").click()
+        await tab.at("#list a").focus()
+        await tab.page.keyboard.press("Escape")
+        await expect(tab.at("#sidebar")).to_be_hidden()
+        await expect(tab.button("Conversations")).to_be_focused()
+        await tab.button("Conversations").click()
+        await tab.button("New chat").click()
+        await expect(tab.at("#sidebar")).to_be_hidden()
+        await expect(tab.box).to_be_focused()
 
-    stage.play(scenario, STORY, viewport={"width": width, "height": height})
+    stage.play(scenario, [HOLD], viewport={"width": 400, "height": 800})
 
 
 def test_text_alone_at_twice_the_size_still_fits(stage: Stage) -> None:

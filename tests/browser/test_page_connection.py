@@ -37,10 +37,10 @@ def test_the_server_is_asked_less_and_less_often_until_it_answers(stage: Stage) 
         await tab.send("Hi")
         await site.stop()
         for tried in ("(try 1, after 0.5 s)", "(try 2, after 1 s)", "(try 3, after 2 s)"):
-            await expect(tab.at("#connection-text")).to_contain_text(tried)
+            await expect(tab.at("#connection-tries")).to_contain_text(tried)
         await expect(tab.at("#connection-facts")).to_contain_text("connectionreconnecting")
         await tab.button("Try now").click()
-        await expect(tab.at("#connection-text")).to_contain_text("(try 4, after 4 s)")
+        await expect(tab.at("#connection-tries")).to_contain_text("(try 4, after 4 s)")
 
     stage.play_on(ScriptedRuntime([HOLD]), scenario)
 
@@ -55,6 +55,7 @@ def test_a_status_nobody_can_ask_for_is_told_as_the_last_one_heard(stage: Stage)
         await tab.button("Delete").click()
         await expect(tab.at("#connection-text")).to_contain_text("This computer is offline.")
         assert await status.inner_text() == "● running when last heard of"
+        await expect(tab.at("#state")).to_contain_text("was running when the server was last")
         await tab.page.context.set_offline(False)
         await expect(tab.at("#connection")).to_be_hidden()
         assert await status.inner_text() == "● running"
@@ -111,19 +112,25 @@ def test_a_message_without_an_answer_is_sent_again_as_the_same_one(stage: Stage)
     stage.play(scenario, [say("ok")])
 
 
-def test_whoever_is_not_signed_in_is_sent_to_sign_in(stage: Stage) -> None:
-    async def scenario(tab: Tab, _: Site) -> None:
+def test_whoever_is_not_signed_in_is_sent_to_sign_in_and_comes_back(stage: Stage) -> None:
+    async def scenario(tab: Tab, site: Site) -> None:
+        conversation = (await site.start("wanted"))["conversation"]
+
         async def refuse(route: Route) -> None:
             error = {"error": {"code": "UNAUTHORISED", "message": "A token is needed."}}
             await route.fulfill(status=401, json=error)
 
         async def sign_in(route: Route) -> None:
+            await tab.page.unroute("**/api/**")
             await route.fulfill(content_type="text/html", body="<title>Sign in</title>")
 
         await tab.page.route("**/api/**", refuse)
         await tab.page.route("**/sign-in", sign_in)
+        await tab.page.goto(f"{tab.base}/#{conversation}")
         await tab.page.reload(wait_until="commit")
         await expect(tab.page).to_have_title("Sign in")
         assert tab.page.url == f"{tab.base}/sign-in"
+        await tab.page.goto(f"{tab.base}/")
+        await expect(tab.at("#title")).to_have_text("wanted")
 
-    stage.play(scenario)
+    stage.play(scenario, [say("ok")])

@@ -96,9 +96,9 @@ def test_what_was_kept_and_what_was_only_shown_can_be_compared(stage: Stage) -> 
             [
                 "reasoning, step 1Hm.Hm.✓ kept",
                 'call site__fetch, step 1{"url":"http://site.example/"}the same call✓ kept',
-                "1 announcemententer, leave and resume, as they happened–✗ only shown",
                 "result of site__fetch, step 1gonegone✓ kept",
                 "answer, step 2half a rep–✗ only shown",
+                "steps1 time enter, leave or resume, as it happened–✗ only shown",
             ]
         )
 

@@ -13,18 +13,22 @@ from typing import Any
 from page import QUIET
 from playwright.async_api import Page, async_playwright, expect
 from proxied import proxied
-from served import run
+from served import run, say
 
+from sophos.testing.runtime import ScriptedRuntime
+from sophos.testing.thread import HOLD
 from sophos.web.guesses import MOST
 
 TOKEN = "correct-horse-battery"
 
 
 @asynccontextmanager
-async def door(folder: Path, **options: Any) -> AsyncIterator[tuple[Page, list[str]]]:
+async def door(
+    folder: Path, runtime: ScriptedRuntime | None = None, **options: Any
+) -> AsyncIterator[tuple[Page, list[str]]]:
     """The sign-in page, as someone sees it who was sent there, and what the browser complains of."""
     complaints: list[str] = []
-    async with proxied(folder, token=TOKEN) as site, async_playwright() as playwright:
+    async with proxied(folder, runtime, token=TOKEN) as site, async_playwright() as playwright:
         system = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = await playwright.chromium.launch(executable_path=system, args=QUIET)
         context = await browser.new_context(
@@ -32,7 +36,9 @@ async def door(folder: Path, **options: Any) -> AsyncIterator[tuple[Page, list[s
         )
         page = await context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
-        await page.goto("sign-in")
+        # The page itself sends who has no session to sign-in; without JavaScript one goes there.
+        await page.goto("./" if options.get("java_script_enabled", True) else "sign-in")
+        await page.wait_for_url("**/sophos/sign-in")
         try:
             yield page, complaints
         finally:
@@ -56,6 +62,21 @@ def test_without_javascript_a_person_signs_in_and_out(tmp_path: Path) -> None:
             await page.get_by_role("button", name="Sign out").click()
             await expect(page.get_by_label("Token")).to_be_focused()
             assert await page.context.cookies() == []
+
+    run(scenario())
+
+
+def test_who_signed_in_sends_and_watches_below_the_prefix(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        runtime = ScriptedRuntime([say("Hello"), HOLD])
+        async with door(tmp_path, runtime) as (page, _):
+            await sign_in(page, TOKEN)
+            await page.wait_for_url("**/sophos/")
+            await page.get_by_label("Message", exact=True).fill("Hi")
+            await page.get_by_label("Message", exact=True).press("Enter")
+            # The run stands still: what is seen has come through the proxy by itself.
+            await expect(page.get_by_text("Hello", exact=True)).to_be_visible(timeout=40_000)
+            assert "/sophos/#" in page.url
 
     run(scenario())
 

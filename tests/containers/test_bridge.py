@@ -22,6 +22,8 @@ from toolboxes import toolbox_in
 from sophos.protections import Protections
 from sophos.tools.toolbox import open_toolbox
 
+# The images are built, or a dozen namespaces made, before the first of them.
+pytestmark = pytest.mark.timeout(400)
 HERE: Final = Path(__file__).parent
 BRIDGE: Final = [sys.executable, str(ROOT / "config/images/bridge.py"), "--address", "127.0.0.1"]
 

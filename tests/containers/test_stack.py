@@ -27,6 +27,8 @@ DRIVER: Final = Path(__file__).with_name("driver.py")
 RELAY: Final = [sys.executable, str(ROOT / "config/images/relay.py")]
 MODEL_PORT: Final = 11_435  # on the machine's loopback, as a model server has by default
 HEALTHY_WITHIN: Final = 90.0  # seconds
+# The images are built, or a dozen namespaces made, before the first of them.
+pytestmark = pytest.mark.timeout(400)
 Record = Callable[[str, object], None]
 
 

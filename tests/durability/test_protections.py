@@ -16,14 +16,18 @@ from runtime_parts import (
     resume,
     scenario,
     told,
+    traces,
     watch,
 )
 from runtime_parts import say as send
 from toolboxes import facts
 from victims import kill_at
 
+from lab.facts import until
 from lab.model.script import call, cut, say, think
+from lab.standstill import standstill
 from sophos.errors import StartupError
+from sophos.events import TraceEvent
 from sophos.protections import Protection, Protections
 from sophos.run import RunStatus
 
@@ -59,6 +63,30 @@ def test_sync_durability_keeps_the_steps_that_were_streamed(house: House, on: bo
     found = asyncio.run(resumed(house, protections))
     assert [role for role, _ in found[1:]] == (["assistant", "tool", "tool"] if on else [])
     assert sorted(house.effects) == ["add", "set"] if on else ["add", "add", "set", "set"]
+
+
+@both_ways
+def test_step_waits_for_the_disk_before_anything_is_done_in_the_next(
+    house: House, on: bool
+) -> None:
+    house.model.script([CALLS, ANSWER])
+    house.model.hold(1)
+
+    async def work() -> None:
+        async with house.open(protections=only(Protection.STEP_WAITS, on=on)) as runtime:
+            started = await send(runtime, "Do both")
+            await asyncio.to_thread(house.model.wait_held)
+            await asyncio.to_thread(until, lambda: checkpoints(house) == 2, what="the input saved")
+            with standstill(house.database):
+                house.model.release()
+                if not on:  # both are done while nothing of their step can be on disk
+                    await asyncio.to_thread(until, lambda: len(house.effects) == 2, what="both")
+            events = await watch(runtime, started.conversation, run=started.run)
+            order = [each.event for each in traces(events, TraceEvent.LEAVE, TraceEvent.CALL)]
+            first = TraceEvent.LEAVE if on else TraceEvent.CALL
+            assert order[0] is first
+
+    scenario(work())
 
 
 @both_ways
@@ -287,6 +315,11 @@ def test_no_protection_is_without_its_proof() -> None:
     proved = {name for name in globals() if name.startswith("test_")}
     for protection in Protection:
         assert any(name.startswith(f"test_{protection.lower()}_") for name in proved), protection
+
+
+def checkpoints(house: House) -> int:
+    ((count,),) = house.rows("SELECT count(*) FROM checkpoints")
+    return int(count)
 
 
 def in_files(house: House) -> bytes:

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 import psutil
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from toolboxes import configure, small
 
@@ -316,7 +316,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     assert not [record.label for record in bench.workspace.records() if record.is_alive]
 
 
-@pytest.mark.timeout(0 if "SOPHOS_LAB_EXAMPLES" in os.environ else 300)
+@pytest.mark.timeout(0 if "SOPHOS_LAB_EXAMPLES" in os.environ else 600)
 def test_promises_hold_in_whatever_order_things_happen(bench: Bench) -> None:
     asked = os.environ.get("SOPHOS_LAB_EXAMPLES")
 
@@ -327,9 +327,11 @@ def test_promises_hold_in_whatever_order_things_happen(bench: Bench) -> None:
         # The same few for everyone; as many others as are asked for.
         derandomize=asked is None,
         # A step starts processes: what fails is shown as it is, and not made smaller.
-        phases=[Phase.generate],
+        phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
+    # However few orders are tried, one server dies with a cancel on record that no run was told of.
+    @example([(Act.DIE_OF_A_CANCEL, 0)])
     @given(st.lists(STEP, min_size=STEPS, max_size=STEPS))
     def holds(steps: list[tuple[Act, int]]) -> None:
         order = Order(bench)

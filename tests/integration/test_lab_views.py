@@ -8,8 +8,10 @@ import pytest
 
 from lab.bench import Bench
 from lab.check import Outcome
+from lab.client import Started
 from lab.model.script import call, say, think
 from lab.promises import calls_not_repeated, effects_once, messages_kept, stream_whole
+from lab.survival import look
 from lab.views.flows import data_flows
 from lab.views.processes import process_tree
 from lab.views.stream_record import stream_vs_record
@@ -168,3 +170,18 @@ def test_the_promises_hold_on_the_real_evidence(crashed: Crashed) -> None:
     ]
     assert all(verdict.holds for verdict in verdicts), verdicts
     assert stream_whole(shown["run 1"]).outcome is Outcome.UNKNOWN
+
+
+def test_a_look_at_a_finished_run_finds_what_was_kept_and_what_was_made_again(
+    crashed: Crashed,
+) -> None:
+    dead = Started(conversation=crashed.conversation, run=crashed.runs[0])
+    with crashed.bench.client.stream(dead.conversation, dead.run) as stream:
+        list(stream)
+    found = look(crashed.bench, dead, stream)
+    assert list(found.loc[~found["there"], "piece"]) == [
+        "the fact it had saved",  # there was none
+        "the answer's pieces so far",
+        "the task that drives the run",
+        "your connection",
+    ]

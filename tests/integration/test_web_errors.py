@@ -205,7 +205,7 @@ def test_the_description_names_every_answer_and_none_of_the_frameworks_own() -> 
             description = (await site.http.get("/openapi.json")).json()
             operation = description["paths"]["/api/chat"]["post"]
             assert set(operation["responses"]) == {
-                *("202", "400", "401", "403", "404", "409", "413", "415", "422", "503")
+                *("202", "400", "401", "403", "404", "409", "413", "415", "422", "429", "503")
             }
             assert "HTTPValidationError" not in str(description)
             schemas = description["components"]["schemas"]

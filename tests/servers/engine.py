@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -188,3 +188,6 @@ def _machine(way: Sequence[str]) -> Iterator[Engine]:
             yield Engine(process)
         finally:
             process.kill()
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):  # a command that it did not live to read
+                process.stdin.close()

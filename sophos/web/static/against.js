@@ -26,7 +26,7 @@ export function compare(heard, messages) {
   });
   const steps = heard.traces.filter(({ event }) => ["enter", "leave", "resume"].includes(event));
   if (steps.length) {
-    rows.push(row(count(steps.length, "announcement"), null, "enter, leave and resume, as they happened", null));
+    rows.push(row("steps", null, `${count(steps.length, "time")} enter, leave or resume, as it happened`, null));
   }
   return rows;
 }

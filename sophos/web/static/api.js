@@ -34,8 +34,22 @@ async function ask(method, path, body, key) {
     throw new NoAnswer();
   }
   if (response.ok) return answer;
-  if (response.status === UNAUTHORISED) location.assign("sign-in");
+  if (response.status === UNAUTHORISED) signIn();
   throw new Refusal(response.status, answer.error ?? { code: "UNKNOWN", message: "No reason given." });
+}
+
+const PLACE = "sophos place";
+
+// Signing in leads back to the page alone: which conversation was wanted is kept meanwhile.
+function signIn() {
+  sessionStorage.setItem(PLACE, location.hash.slice(1));
+  location.assign("sign-in");
+}
+
+export function placeBeforeSigningIn() {
+  const place = sessionStorage.getItem(PLACE) ?? "";
+  sessionStorage.removeItem(PLACE);
+  return place;
 }
 
 const conversation = (id) => `api/conversations/${id}`;

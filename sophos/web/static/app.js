@@ -49,9 +49,11 @@ const connection = new Connection({
   changed: () => {
     const lost = connection.recovering;
     document.body.classList.toggle("lost", lost);
-    say("connection-text", lost ? `${connection.why} What you see is what was read last. ${sentence()}` : "");
     $("connection").hidden = !lost;
+    say("connection-text", lost ? `${connection.why} You see what was read last.` : "");
+    $("connection-tries").textContent = connection.state.replace("reconnecting (", "Trying again (");
     tellConnection();
+    update();
   },
   back: () => {
     sidebar.refresh();
@@ -113,10 +115,6 @@ const sidebar = new Sidebar($("list"), $("older"), () => shown.id, {
   remove: (row) => confirmed(row.title || "Untitled", () => actions.remove(row.id)),
 });
 
-function sentence() {
-  return connection.state.replace("reconnecting (", "Trying again (");
-}
-
 function tellConnection() {
   const { state, bootId, before } = connection;
   inspector.showConnection({ state, bootId, before, event: shown.heard, checks });
@@ -139,6 +137,7 @@ function blank(before) {
   document.title = "Sophos";
   say("problem", "");
   if (address() !== shown.id) history.pushState(null, "", shown.id ? `#${shown.id}` : location.pathname);
+  if (!isWide() && $("sidebar").contains(document.activeElement)) box.focus();
   showList(false);
   panels();
   update();
@@ -162,12 +161,11 @@ function update() {
   if (going.includes(document.activeElement)) box.focus();
   $("send").disabled = actions.busy || running;
   $("stop").hidden = !running;
+  $("stop").disabled = connection.recovering;
   $("resume").hidden = !view?.resumable;
-  $("exports").hidden = shown.id === null;
   $("strip").hidden = view === null;
-  say("state", view ? stateText(view) : "");
+  say("state", view ? stateText(view, connection.recovering) : "");
   place($("status"), view?.runs.length ? [statusElement(view.runs.at(-1).status)] : []);
-  $("record").setAttribute("aria-busy", String(running));
   compareIfAsked();
 }
 
@@ -192,8 +190,7 @@ function putAway(id) {
   $(id === "panel" ? "panel-toggle" : "list-toggle").focus();
 }
 
-function address() {
-  const wanted = location.hash.slice(1);
+function address(wanted = location.hash.slice(1)) {
   return UUID.test(wanted) ? wanted : null;
 }
 
@@ -234,6 +231,7 @@ for (const id of ["sidebar", "panel"]) {
 box.focus();
 connection.identify();
 sidebar.refresh();
-shown.open(address());
+const before = api.placeBeforeSigningIn();
+shown.open(address() ?? address(before));
 look();
 performance.mark("interactive"); // for whoever measures: tests/benchmarks/measure_page.py

@@ -37,7 +37,11 @@ export function code(text) {
 export function rendered(html) {
   const body = element("div", "body");
   body.innerHTML = policy?.createHTML(html) ?? html;
-  for (const block of body.querySelectorAll("pre:has(> code)")) block.after(copyButton(block));
+  for (const block of body.querySelectorAll("pre:has(> code)")) {
+    const frame = element("div", "code");
+    block.replaceWith(frame);
+    frame.append(block, copyButton(block));
+  }
   for (const table of body.querySelectorAll("table")) {
     // What scrolls sideways must be within reach of the keyboard.
     const frame = element("div", "wide");
@@ -96,10 +100,11 @@ export function idElement(id, label) {
   return made;
 }
 
-export function timeElement(iso) {
+export function timeElement(iso, precision = "minutes") {
   const moment = new Date(iso);
   const today = moment.toDateString() === new Date().toDateString();
-  const time = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const second = precision === "seconds" ? "2-digit" : undefined;
+  const time = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second });
   const day = moment.toLocaleDateString([], { day: "numeric", month: "short" });
   const made = element("time", "", today ? time : `${day} ${time}`);
   made.dateTime = iso;

@@ -14,10 +14,11 @@ export class Inspector {
     const checkpoints = view?.checkpoints ?? null;
     const [run, checkpoint] = [view?.runs.at(-1), checkpoints?.at(-1)];
     const many = (list, noun) => (list ? count(list.length, noun) : "–");
-    const left = view?.next.length ? `next: ${[...new Set(view.next)].join(", ")}` : "next is empty";
+    const next = view?.next.length ? `next: ${[...new Set(view.next)].join(", ")}` : "next is empty";
+    const [left, owed] = view ? [next, `owed: ${view.owed.length}`] : ["–", ""];
     const rows = [
       ["Conversation", "what you see", view?.conversation.id, many(view?.messages, "message"), ""],
-      ["Thread", "LangGraph's, same id", view?.conversation.id, left, `owed: ${view?.owed.length ?? 0}`],
+      ["Thread", "LangGraph's, same id", view?.conversation.id, left, owed],
       ["Runs", "the attempts", run?.id, many(view?.runs, "run"), run ? `newest ${run.status}` : ""],
       ["Checkpoints", "state after a step", checkpoint?.checkpoint_id, many(checkpoints, "checkpoint"), checkpoint ? `newest step ${checkpoint.step}` : ""],
     ];
@@ -32,12 +33,12 @@ export class Inspector {
     const rows = [
       ["connection", state],
       ["last event id", event ? `${event.run.slice(0, 8)}:${event.last}` : "none heard"],
-      ["process (boot id)", bootId, before],
+      ["boot id", bootId, before],
       ["protections off", checks.protections === undefined ? "unknown" : off || "none"],
     ];
     const nodes = rows.map(([name, ...value]) =>
       this.keptFacts.get(name, value, () => {
-        const content = name.startsWith("process") ? process : value;
+        const content = name === "boot id" ? process : value;
         const made = element("div", "", element("dt", "", name), element("dd", "", ...content));
         if (name === "connection") made.dataset.state = state.split(" ")[0];
         if (name === "protections off" && off) made.className = "warned";

@@ -18,7 +18,7 @@ export class Record {
     view.messages.forEach((message, n) => {
       if (message.run === live && message.role !== "user") return;
       const facts = [message, n + 1, runs.get(message.run)?.number];
-      nodes.push(this.kept.get(message.id, facts, () => messageElement(...facts)));
+      nodes.push(this.kept.get(`${n} ${message.id}`, facts, () => messageElement(...facts)));
     });
     for (const id of view.owed) {
       const run = runs.get(id);

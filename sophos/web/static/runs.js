@@ -11,37 +11,41 @@ export class RunStrip {
   clear() {
     this.picked = null;
     this.kept = new Kept();
+    this.keptDetail = new Kept();
     this.list.replaceChildren();
     this.detail.replaceChildren();
     this.detail.hidden = true;
   }
 
   show(view, bootId) {
+    this.shown = { view, bootId }; // a chip outlives the view that it was made for
     const grown = view.runs.length > this.list.childElementCount;
     const chips = view.runs.map((run, n) => {
       const facts = { run, number: n + 1, wrote: wrote(view, run), open: run.id === this.picked };
-      return this.kept.get(run.id, facts, () => this.chip(facts, () => this.pick(run.id, view, bootId)));
+      return this.kept.get(run.id, facts, () => this.chip(facts));
     });
     place(this.list, chips);
     this.kept.settle();
     if (grown) this.list.scrollLeft = this.list.scrollWidth;
     const picked = view.runs.findIndex(({ id }) => id === this.picked);
     this.detail.hidden = picked < 0;
-    const shown = picked < 0 ? [] : [detailElement(view, picked, bootId)];
-    this.detail.replaceChildren(...shown);
+    const facts = [view.runs[picked], wrote(view, view.runs[picked] ?? {}), bootId];
+    const made = () => detailElement(view, picked, bootId);
+    place(this.detail, picked < 0 ? [] : [this.keptDetail.get(this.picked, facts, made)]);
+    this.keptDetail.settle();
   }
 
-  pick(run, view, bootId) {
+  pick(run) {
     this.picked = this.picked === run ? null : run;
-    this.show(view, bootId);
+    this.show(this.shown.view, this.shown.bootId);
   }
 
-  chip({ run, number, wrote: steps, open }, pick) {
+  chip({ run, number, wrote: steps, open }) {
     const made = element("button", "chip", element("b", "", `Run ${number}`), " ", statusElement(run.status));
     made.type = "button";
     made.setAttribute("aria-expanded", String(open));
     made.setAttribute("aria-controls", this.detail.id);
-    made.addEventListener("click", pick);
+    made.addEventListener("click", () => this.pick(run.id));
     const facts = [];
     if (run.finished_at) facts.push(duration(run.started_at, run.finished_at));
     if (run.error) facts.push(run.error.code);
@@ -69,9 +73,9 @@ function detailElement(view, at, bootId) {
   fact("started by", resumed ? `a resume of run ${resumed}` : `a ${run.kind}`);
   fact("attempt", String(run.attempt));
   fact("process", idElement(run.owner, "boot id"), run.owner === bootId ? " this one" : " an earlier one");
-  const ended = run.finished_at ? [" to ", timeElement(run.finished_at)] : [", not ended"];
-  fact("time", timeElement(run.started_at), ...ended);
-  if (run.cancel_requested_at) fact("stop asked for", timeElement(run.cancel_requested_at));
+  const ended = run.finished_at ? [" to ", timeElement(run.finished_at, "seconds")] : [", not ended"];
+  fact("time", timeElement(run.started_at, "seconds"), ...ended);
+  if (run.cancel_requested_at) fact("stop asked for", timeElement(run.cancel_requested_at, "seconds"));
   if (run.error) fact(run.error.code, run.error.message);
   const checkpoints = (view.checkpoints ?? []).filter((checkpoint) => checkpoint.run === run.id);
   const steps = checkpoints.flatMap(({ step, checkpoint_id: id }) => [
@@ -83,11 +87,13 @@ function detailElement(view, at, bootId) {
 }
 
 // What is so, and why it can be resumed: from the thread and what it is owed, never from a status.
-export function stateText(view) {
+// `lost`: there is no server to ask, and this is only what it said last.
+export function stateText(view, lost) {
   const newest = view.runs.at(-1);
   if (!newest) return "";
   const name = `Run ${view.runs.length}`;
   if (newest.status === "waiting") return `${name} waits for a decision on a tool call.`;
+  if (view.active_run !== null && lost) return `${name} was running when the server was last heard of.`;
   if (view.active_run !== null) return `${name} is running. What you see of it is its stream.`;
   const error = newest.error ? `${newest.error.code}: ${newest.error.message} ` : "";
   if (!view.resumable) return `${error}Nothing is left to do: next is empty, and no message is owed.`;

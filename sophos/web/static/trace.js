@@ -15,7 +15,7 @@ export class Trace {
 
   clear() {
     this.runs = new Map();
-    this.panel.replaceChildren();
+    this.panel.replaceChildren(element("p", "", "No run yet."));
   }
 
   show(view, heard) {
@@ -89,5 +89,5 @@ function leaveLine(event, checkpoint, next) {
   if (!checkpoint) return line(event, "its checkpoint is on disk");
   const id = idElement(checkpoint.checkpoint_id, "checkpoint id");
   const then = next.length ? ` next: ${[...new Set(next)].join(", ")}` : " next: nothing";
-  return line(event, "checkpoint ", id, then);
+  return line(event, id, then);
 }

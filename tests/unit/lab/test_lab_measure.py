@@ -4,7 +4,7 @@ from lab.measure import main, scripts
 
 
 def test_every_script_of_the_folder_has_a_name() -> None:
-    assert {"class", "failpoints", "start", "requests", "threads"} <= set(scripts())
+    assert {"class", "failpoints", "page", "start", "requests", "threads"} <= set(scripts())
     assert all(script.is_file() for script in scripts().values())
 
 

@@ -219,10 +219,12 @@ def test_rows_come_by_scenario_then_protection_then_point() -> None:
     assert made[6].scenario == "plain answer"
 
 
-def test_every_protection_is_switched_off_once() -> None:
+def test_every_protection_is_switched_off_once_but_for_the_one_that_races_the_disk() -> None:
     first, *others = every_protection()
     assert first == ()
-    assert [names[0] for names in others] == list(Protection)
+    assert [names[0] for names in others] == [
+        name for name in Protection if name is not Protection.STEP_WAITS
+    ]
 
 
 @pytest.mark.parametrize(
