@@ -18,7 +18,12 @@ def test_a_point_that_costs_the_answer_is_wrong_and_the_verdict_names_it() -> No
     assert verdict.findings[0].startswith("agent.answered: message 1 (user)")
 
 
+def test_a_kill_before_the_first_checkpoint_leaves_no_answer_either() -> None:
+    verdict = exercise("00-1", "run.recorded", [])
+    assert verdict.outcome is Outcome.VIOLATED
+    assert "nothing yet" in verdict.findings[0]
+
+
 def test_without_a_kill_or_an_answer_nobody_can_tell() -> None:
     assert exercise("00-1", "graph.finished", None).outcome is Outcome.UNKNOWN
-    assert exercise("00-1", "graph.finished", []).outcome is Outcome.UNKNOWN
     assert exercise("00-1").outcome is Outcome.UNKNOWN
