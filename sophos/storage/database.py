@@ -33,6 +33,7 @@ from sophos.storage.open_file import OpenFile
 from sophos.storage.owner import hold
 from sophos.storage.schema import inspect, migrate
 
+CUT_WAIT: Final = 0.1  # seconds to wait for readers of what a deletion erased
 STARTUP_BUSY_TIMEOUT: Final = 1.0  # seconds; a file that is locked at start-up has another user
 OLDEST_SQLITE: Final = (3, 37, 0)  # STRICT tables
 _PERMISSIONS: Final = "Check the permissions of the file and its folder, or set DATABASE_PATH."
@@ -123,13 +124,20 @@ class Database:
     async def cut_log(self) -> None:
         """Copy the log into the file and cut it to nothing: it still has what a deletion erased.
 
-        If someone reads or writes for longer than the busy timeout, it stays until the next time,
-        or until the last connection closes.
+        While someone reads an older state, it stays until the next time, or until the last
+        connection closes: every other writer waits meanwhile, so it is not waited for long.
         """
-        if self.erase:
+        if not self.erase:
+            return
+        async with self.write_lock:
             self._refuse_if_closed()
-            with storage_edge():
-                await self._writer.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+            # What was deleted is deleted, whether or not the log could be cut.
+            with suppress(sqlite3.Error):
+                try:
+                    await _wait_at_most(self._writer, CUT_WAIT)
+                    await self._writer.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+                finally:
+                    await _wait_at_most(self._writer, BUSY_TIMEOUT)
 
     async def close(self) -> None:
         """Let the transaction under way end, refuse the next, copy the log into the file."""
@@ -163,12 +171,16 @@ async def open_database(
                 connect(file, busy_timeout=STARTUP_BUSY_TIMEOUT, erase=erase)
             )
             await migrate(writer)
-            await writer.execute_fetchall(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT * 1000)}")
+            await _wait_at_most(writer, BUSY_TIMEOUT)
             reader = await opened.enter_async_context(connect(file))
             await reader.execute_fetchall("PRAGMA query_only = ON")
         database = Database(file, writer=writer, reader=reader, erase=erase)
         opened.push_async_callback(database.close)
         yield database
+
+
+async def _wait_at_most(connection: aiosqlite.Connection, seconds: float) -> None:
+    await connection.execute_fetchall(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
 
 def _prepare(path: Path) -> Path:

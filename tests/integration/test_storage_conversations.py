@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,8 +16,15 @@ from storage_rows import EARLY, LATE, Store, make_run, open_store
 
 from sophos.conversation import Conversation
 from sophos.errors import BadRequest, NotFound, RunWaiting, SessionInProgress
-from sophos.run import RunStatus
+from sophos.run import Run, RunStatus
+from sophos.storage.connection import BUSY_TIMEOUT, fetch
 from sophos.storage.conversations import _position
+
+
+async def delete(store: Store, run: Run) -> None:
+    await store.end(run)
+    await store.conversations.mark_deleted(run.conversation_id, LATE)
+    await store.conversations.purge(run.conversation_id)
 
 
 async def walk(store: Store, limit: int) -> list[str]:
@@ -102,6 +110,24 @@ def test_a_deleted_conversation_is_gone_for_every_reader_and_frees_its_keys(tmp_
             with pytest.raises(NotFound):
                 await store.runs.claim(run=make_run(run.conversation_id), title=None, body="")
             await store.start(make_run(idempotency_key="key"))
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_delays_the_cut_of_the_log_and_not_the_deletion(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with open_store(tmp_path) as store:
+            runs = [await store.start(make_run(input="the heliotrope")) for _ in range(2)]
+            log = store.database.path.with_name(store.database.path.name + "-wal")
+            with closing(sqlite3.connect(store.database.path, isolation_level=None)) as other:
+                other.execute("BEGIN")
+                other.execute("SELECT * FROM runs").fetchall()
+                await delete(store, runs[0])
+                assert b"heliotrope" in log.read_bytes()
+            await delete(store, runs[1])
+            assert b"heliotrope" not in log.read_bytes() + store.database.path.read_bytes()
+            [(timeout,)] = await fetch(store.database._writer, "PRAGMA busy_timeout")
+            assert timeout == BUSY_TIMEOUT * 1000
 
     asyncio.run(scenario())
 
