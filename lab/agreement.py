@@ -64,4 +64,4 @@ def effects_on_record(effects: pd.DataFrame, writes: pd.DataFrame) -> Verdict:
     faults = [f"effects in the world: {done}, results on record: {known}"] if done != known else []
     missing = [] if done or known else ["an effect, or a result on record"]
     claim = "the record tells of each effect"
-    return check(claim, faults=faults, seen=f"{done} effects, {known} results", missing=missing)
+    return check(claim, faults=faults, seen=f"effects: {done}, results: {known}", missing=missing)

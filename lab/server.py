@@ -199,9 +199,10 @@ class Server:
         if time.monotonic() - self._looked_at < LOOK_EVERY:
             return []
         self._looked_at = time.monotonic()
+        owner = self.process.ready.get("boot_id")  # none while it only starts
         sql = "SELECT status FROM runs WHERE owner = ? ORDER BY sequence"
         with snapshot(self._workspace.database) as read:
-            runs = [str(row["status"]) for row in read("runs", sql, self.boot_id)]
+            runs = [str(row["status"]) for row in read("runs", sql, owner)]
         return [] if RunStatus.RUNNING in runs else runs
 
     def _tail(self) -> str:

@@ -67,6 +67,13 @@ def test_no_state_of_the_page_keeps_anybody_out(
         if width < 1000:
             await tab.button("Runtime").click()
             await accessible(tab)
+            return
+        await tab.button("Delete Look").click()
+        await accessible(tab)
+        await tab.page.context.set_offline(offline=True)
+        await tab.button("Delete").click()
+        await expect(tab.at("#connection")).to_be_visible()
+        await accessible(tab)
 
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
     stage.play(scenario, STORY, bypass_csp=True, **options)

@@ -77,6 +77,10 @@ def test_steps_are_traced_while_they_happen(stage: Stage, bench: Bench) -> None:
                 "step 3 agent ● live",
             ]
         )
+        cards = tab.at("#identities .card")
+        await expect(cards.nth(0)).to_contain_text("3 messages")
+        await expect(cards.nth(1)).to_contain_text("next: agentowed: 0")
+        await expect(cards.nth(3)).to_contain_text("4 checkpointsnewest step 2")
         call = tab.at("#trace [data-event=call] details")
         await call.locator("summary").click()
         await expect(call.locator("pre")).to_contain_text('"text": "one"')

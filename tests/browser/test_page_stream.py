@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from page import Stage, Tab, rows
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 from served import Site, say, trace
 
 from sophos.events import TraceEvent
@@ -58,6 +59,39 @@ def test_a_reload_in_mid_stream_loses_nothing_and_tells_nothing_twice(stage: Sta
 
     one, two = say("one"), say(" two", message="m2", step=2)
     stage.play(scenario, [one, trace(TraceEvent.LEAVE), HOLD, two, HOLD])
+
+
+GAP = 'event: gap\ndata: {"reload": true}\n\n'
+TOKEN = 'event: token\nid: %s:%d\ndata: {"text": "%s", "kind": "answer", "step": 1, "message_id": "m1"}\n\n'
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param([GAP], id="a gap"),
+        pytest.param([(2, " two")], id="a hole"),
+        pytest.param([(1, "one"), (1, "one")], id="a double"),
+        pytest.param([(1, "one"), GAP], id="a gap later on"),
+    ],
+)
+def test_no_fault_of_a_stream_is_seen_in_what_is_shown(
+    stage: Stage, told: list[str | tuple[int, str]]
+) -> None:
+    async def scenario(tab: Tab, site: Site) -> None:
+        conversation = (await site.start("Hi"))["conversation"]
+        run = site.runtime.threads[conversation].runs[0].id
+        events = [event if isinstance(event, str) else TOKEN % (run, *event) for event in told]
+
+        async def faulty_once(route: Route) -> None:
+            await route.fulfill(content_type="text/event-stream", body="".join(events))
+
+        await tab.page.route("**/api/chat?*", faulty_once, times=1)
+        await tab.page.goto(f"{tab.base}/#{conversation}")
+        await expect(tab.at("#stream")).to_have_text("one twostep 1 leave agent: on record")
+        assert await tab.at("#record article").count() == 1
+
+    leaves = trace(TraceEvent.LEAVE)
+    stage.play(scenario, [say("one"), say(" two"), leaves, HOLD])
 
 
 def test_a_page_that_is_closed_and_opened_again_has_it_all(stage: Stage) -> None:

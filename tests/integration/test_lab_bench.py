@@ -218,6 +218,15 @@ def test_the_model_has_the_pace_that_the_bench_was_given(tmp_path: Path) -> None
     assert told == {"tokens_per_second": 50}
 
 
+def test_a_pace_reaches_the_scripted_model_and_no_real_one(tmp_path: Path) -> None:
+    with Bench("06", root=tmp_path) as bench:
+        bench.pace(20)
+        with pytest.raises(ValueError, match="tokens_per_second"):
+            bench.pace(-1)
+    with Bench("06", model="ollama", root=tmp_path) as real:
+        real.pace(-1)
+
+
 def test_a_model_nobody_knows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="There is no model 'gpt'"):
         Bench("06", model="gpt", root=tmp_path)

@@ -14,11 +14,11 @@ export class Inspector {
     const checkpoints = view?.checkpoints ?? null;
     const [run, checkpoint] = [view?.runs.at(-1), checkpoints?.at(-1)];
     const many = (list, noun) => (list ? count(list.length, noun) : "–");
-    const next = view?.next.length ? `next: ${[...new Set(view.next)].join(", ")}` : "next is empty";
-    const [left, owed] = view ? [next, `owed: ${view.owed.length}`] : ["–", ""];
+    const { messages, next, owed } = now(view, checkpoint);
+    const pending = next?.length ? `next: ${[...new Set(next)].join(", ")}` : "next is empty";
     const rows = [
-      ["Conversation", "what you see", view?.conversation.id, many(view?.messages, "message"), ""],
-      ["Thread", "LangGraph's, same id", view?.conversation.id, left, owed],
+      ["Conversation", "what you see", view?.conversation.id, view ? count(messages, "message") : "–", ""],
+      ["Thread", "LangGraph's, same id", view?.conversation.id, view ? pending : "–", view ? `owed: ${owed}` : ""],
       ["Runs", "the attempts", run?.id, many(view?.runs, "run"), run ? `newest ${run.status}` : ""],
       ["Checkpoints", "state after a step", checkpoint?.checkpoint_id, many(checkpoints, "checkpoint"), checkpoint ? `newest step ${checkpoint.step}` : ""],
     ];
@@ -48,6 +48,15 @@ export class Inspector {
     place(this.facts, nodes);
     this.keptFacts.settle();
   }
+}
+
+// The thread as it is: while a run is active its newest checkpoint says more than the view, which
+// was read before it.
+function now(view, head) {
+  if (view?.active_run && head?.run === view.active_run) {
+    return { messages: head.message_count, next: head.next, owed: 0 };
+  }
+  return { messages: view?.messages.length, next: view?.next, owed: view?.owed.length };
 }
 
 function cardElement(name, meaning, id, ...facts) {

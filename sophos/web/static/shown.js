@@ -96,6 +96,10 @@ export class Shown {
       return;
     }
     this.connection.heard();
+    if (heard.untold) {
+      heard.untold = false;
+      this.on.read(this.view, heard);
+    }
     if (name === "token") {
       heard.token(data);
       this.on.heard();
@@ -103,7 +107,7 @@ export class Shown {
       heard.trace(data);
       this.on.heard();
       this.on.traced(data);
-      if (data.event === "leave") this.readCheckpoints();
+      if (["enter", "leave"].includes(data.event)) this.readCheckpoints();
     } else {
       this.on.ended(name === "end" ? data.status : "failed");
       this.open(this.id);

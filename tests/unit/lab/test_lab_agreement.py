@@ -50,7 +50,7 @@ CASES: list[tuple[Callable[[], Verdict], Outcome, str]] = [
         UNKNOWN,
         "a run that was interrupted",
     ),
-    (lambda: effects_on_record(EFFECTS[:1], WRITES), HOLDS, "1 effects, 1 results"),
+    (lambda: effects_on_record(EFFECTS[:1], WRITES), HOLDS, "effects: 1, results: 1"),
     (
         lambda: effects_on_record(EFFECTS[:1], WRITES[:1]),
         VIOLATED,
