@@ -135,9 +135,10 @@ class Agent:
             yield summary
 
     async def _applied(self, thread: str) -> list[BaseMessage]:
-        snapshot = await self._graph.aget_state({"configurable": {"thread_id": thread}})
+        # First what waits to be applied: between the two, a step may apply it.
         found = await self._saver.aget_tuple({"configurable": {"thread_id": thread}})
         waiting = _unapplied_input(found) if found is not None else []
+        snapshot = await self._graph.aget_state({"configurable": {"thread_id": thread}})
         return merged(snapshot.values.get("messages", []), [waiting])
 
     async def _input(self, thread: str, run: str, owed: Sequence[Owed]) -> list[BaseMessage]:

@@ -118,12 +118,16 @@ class Runtime:
 
     async def conversation(self, conversation: str) -> ConversationView:
         found = await self._existing(conversation)
-        messages = await (await self.agent()).messages(conversation)
         newest = await self.record.runs.latest(conversation)
         active = newest if newest is not None and newest.status in ACTIVE else None
+        # What is owed before the messages: a run may save its input in between, and a message must
+        # not be in neither. In both it is told once, by the record.
         head = await self.record.checkpoints.head(conversation)
         pending = head.next if head is not None else ()
         owed = await owed_messages(self.record.runs, conversation, head, self.settings.protections)
+        messages = await (await self.agent()).messages(conversation)
+        told = {message.id for message in messages}
+        owed = [run for run in owed if run.id not in told]
         return ConversationView(
             conversation=found,
             messages=messages,

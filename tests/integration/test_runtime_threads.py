@@ -127,3 +127,34 @@ def test_checkpoints_tell_whose_they_are_and_what_is_to_run(house: House) -> Non
         assert [one.parent_id for one in found] == [None, *(o.checkpoint_id for o in found[:-1])]
 
     scenario(work())
+
+
+@pytest.mark.parametrize("moves_before", [True, False], ids=["before it", "after it"])
+def test_a_message_is_told_though_its_run_saves_it_while_the_record_is_read(
+    house: House, monkeypatch: pytest.MonkeyPatch, moves_before: bool
+) -> None:
+    async def work() -> None:
+        house.model.script([[say("First.")], [say("Second.")]])
+        async with house.open() as runtime:
+            first = await send(runtime, "One")
+            await outcome(runtime, first)
+            await runtime.agent()
+            with closing(sqlite3.connect(house.database, isolation_level=None)) as other:
+                second = await send(runtime, "Two", first.conversation)
+                other.execute("BEGIN IMMEDIATE")  # the run cannot save its input yet
+                head = runtime.record.checkpoints.head
+
+                async def moving(thread: str) -> Any:
+                    found = await head(thread)
+                    other.execute("COMMIT")
+                    await outcome(runtime, second)
+                    return await head(thread) if moves_before else found
+
+                monkeypatch.setattr(runtime.record.checkpoints, "head", moving)
+                view = await runtime.conversation(first.conversation)
+        assert view.active_run == second.run
+        users = [message.id for message in view.messages if message.role == "user"]
+        assert users == [first.run, second.run]
+        assert view.owed == []
+
+    scenario(work())
