@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import nbformat
 from jupyter_core.paths import jupyter_config_dir
 from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]  # it ships no types
 
@@ -42,6 +43,7 @@ def main() -> int:
     options = parser.parse_args()
     _write_defaults(Path(jupyter_config_dir()))
     server = LabApp.initialize_server(argv=_flags(options.folder, options.host, options.port))
+    _trust(server.contents_manager.notary, options.folder)
     if options.owner_pipe:
         threading.Thread(target=_watch_owner, args=(server,), daemon=True).start()
     if options.ready_file:
@@ -58,6 +60,19 @@ def _write_defaults(config: Path) -> None:
     place = config / "labconfig" / "default_setting_overrides.json"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(json.dumps(DEFAULTS), encoding="utf-8")
+
+
+def _trust(notary: Any, folder: Path) -> None:
+    """Sign the notebooks as they are, so that the figures stored in them are shown at once.
+
+    Whoever starts the lab runs the project's code. What comes into the folder later is not signed.
+    """
+    for path in sorted(folder.glob("*.ipynb")):
+        try:
+            notary.sign(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
+        except (OSError, ValueError):
+            # JupyterLab itself says what is wrong with it, once it is opened.
+            continue
 
 
 def _flags(folder: Path, host: str, port: int) -> list[str]:

@@ -130,3 +130,10 @@ def test_another_sites_page_can_do_nothing_through_the_hub(hub: Hub) -> None:
     headers = {"Origin": "http://evil.example"}
     answer = hub.http.post(f"{hub.sophos}api/chat", json={"message": "a"}, headers=headers)
     assert answer.json()["error"]["code"] == "FORBIDDEN_ORIGIN"
+
+
+def test_the_lessons_figures_are_trusted_and_shown_before_anything_is_run(hub: Hub) -> None:
+    lesson = hub.http.get(f"{hub.origin}{LEARNER}api/contents/lessons/00_kill_it.ipynb").json()
+    cells = lesson["content"]["cells"]
+    trusted = [cell["metadata"]["trusted"] for cell in cells if cell["cell_type"] == "code"]
+    assert set(trusted) == {True}
