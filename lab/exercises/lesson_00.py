@@ -16,7 +16,9 @@ def _costs_nothing(point: str, messages: Sequence[Mapping[str, Any]] | None) -> 
     """`messages` is the record after a kill at `point` and a restart, and None without a kill."""
     record = answered(messages)
     faults = [f"{point}: {record.findings[0]}"] if record.outcome is Outcome.VIOLATED else []
-    missing = [] if messages else [f"the conversation after a kill at {point}"]
+    if messages is not None and not messages:
+        faults = [f"{point}: the thread holds nothing yet, and no answer"]
+    missing = [f"the conversation after a kill at {point}"] if messages is None else []
     seen = f"{point}: {len(messages or [])} messages"
     return check(_CLAIM, faults=faults, seen=seen, missing=missing)
 

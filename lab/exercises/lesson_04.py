@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from lab.check import Verdict, check
@@ -32,8 +33,17 @@ def _shows_the_record(
     if not isinstance(shown, str):
         return check(_CLAIM, faults=[f"the reader gave {type(shown).__name__}, not a text"])
     verdict = screen_agrees(shown, messages)
-    faults = verdict.findings if not verdict.holds else ()
+    faults = list(verdict.findings) if not verdict.holds else []
+    if not faults and screen([_other(event) for event in events]) != shown.swapcase():
+        faults.append("of other pieces the reader does not make another text: it did not read them")
     return check(_CLAIM, faults=faults, seen=verdict.findings[0])
+
+
+def _other(event: StreamEvent) -> StreamEvent:
+    """The same event with another text, if it has one: who knows the answer already, shows."""
+    if event.name != "token":
+        return event
+    return replace(event, data=event.data | {"text": event.data["text"].swapcase()})
 
 
 EXERCISES: Final = (

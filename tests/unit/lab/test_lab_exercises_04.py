@@ -39,6 +39,12 @@ def test_a_reader_that_gives_no_text_is_wrong() -> None:
     assert verdict.findings == ("the reader gave NoneType, not a text",)
 
 
+def test_a_reader_that_knows_the_answer_and_reads_nothing_is_wrong() -> None:
+    verdict = exercise("04-1", lambda _: "one other end", CUT + REST, RECORD)
+    assert verdict.outcome is Outcome.VIOLATED
+    assert "did not read" in verdict.findings[0]
+
+
 def test_without_both_runs_or_the_record_nobody_can_tell() -> None:
     assert exercise("04-1", every_piece, CUT, RECORD).outcome is Outcome.UNKNOWN
     assert exercise("04-1", every_piece, [], RECORD).outcome is Outcome.UNKNOWN
