@@ -26,7 +26,7 @@ EXERCISES: Final = (
         judge=_fenced,
         hints=(
             "Look at the table: each row that leaves begins with the variable that opened it.",
-            "A setting in your dict replaces the one of the same name. There are three to replace.",
+            "A setting in your dict replaces the whole one of the same name, a dict of variables too.",
             "The model here is at bench.model.url, and an empty environment has no proxy.",
         ),
     ),
