@@ -186,7 +186,7 @@ def test_the_settings_for_a_class_are_ones_that_sophos_takes() -> None:
 def test_the_backup_of_a_database_in_use_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for folder in ("data/db", "data/memory", "backup"):
+    for folder in ("data/db", "data/memory"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "data/memory/memory.jsonl").write_text("{}", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
