@@ -19,6 +19,7 @@ from lab.environment import Environment, Part, here
 from lab.finding import Finding, Verdict, good, missing, note
 from lab.programs import OLDEST_NODE, OLDEST_PYTHON, ask, find_uv, probe_node
 from lab.record import database
+from lab.session import read_session
 from lab.surroundings import browser, data_folder, disk, door, model, port, port_of
 from lab.toolservers import tool_servers
 
@@ -68,8 +69,9 @@ def examine(
         yield node(environment)
         yield from tool_servers(config, environ, SETUP)
     yield port(environ)
-    yield port_of("JupyterLab", JUPYTER_PORT)
-    yield port_of("the web site", SITE_PORT)
+    session = read_session(environment.state / "session.json")
+    yield port_of("JupyterLab", JUPYTER_PORT, session)
+    yield port_of("the web site", SITE_PORT, session)
     yield door(environ)
     yield disk(environment)
     yield data_folder(environment.root / "data")

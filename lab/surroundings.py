@@ -17,9 +17,11 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from lab.environment import Environment
 from lab.finding import Finding, good, missing, note
+from lab.session import Session
 
 HOST: Final = "127.0.0.1"
 LOOPBACK: Final = (HOST, "localhost", "::1")
@@ -70,11 +72,13 @@ def port(environ: Mapping[str, str]) -> Finding:
     return port_of("Sophos", number)
 
 
-def port_of(program: str, number: int) -> Finding:
-    """The port that a part of the lab asks for."""
+def port_of(program: str, number: int, session: Session | None = None) -> Finding:
+    """The port that a part of the lab asks for. `session` is the lab on record, dead or alive."""
     subject = f"Port {number}, for {program}"
     if is_free(number):
         return good(subject, "free")
+    if session and any(urlsplit(url).port == number for url in session.pages.values()):
+        return good(subject, f"taken by the lab that runs here, pid {session.pid}")
     return note(subject, whose(number), "none needed: the lab takes another port and says so")
 
 

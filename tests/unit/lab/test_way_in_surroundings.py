@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 from lab.finding import Verdict, good, missing, note
-from lab.surroundings import data_folder, door, model, ollama_asked_for, port, port_number
+from lab.session import Session
+from lab.surroundings import (
+    data_folder,
+    door,
+    model,
+    ollama_asked_for,
+    port,
+    port_number,
+    port_of,
+)
 
 
 @contextmanager
@@ -130,3 +139,18 @@ def test_an_ollama_without_the_model_is_missing_only_where_it_is_needed() -> Non
 )
 def test_ollama_host_is_read_as_ollama_reads_it(text: str, url: str) -> None:
     assert ollama_asked_for({"OLLAMA_HOST": text}) == (url, "qwen3")
+
+
+def test_a_port_that_this_lab_has_is_its_own_and_no_trouble() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        number = taken.getsockname()[1]
+        page = {"Web site": f"http://127.0.0.1:{number}/"}
+        ours = Session(pid=7, model="scripted", pages=page)
+        found = port_of("the web site", number, ours)
+        assert (found.verdict, found.seen) == (
+            Verdict.GOOD,
+            "taken by the lab that runs here, pid 7",
+        )
+        assert port_of("the web site", number).verdict is Verdict.NOTE
