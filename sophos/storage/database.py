@@ -124,8 +124,8 @@ class Database:
     async def cut_log(self) -> None:
         """Copy the log into the file and cut it to nothing: it still has what a deletion erased.
 
-        While someone reads an older state, it stays until the next time, or until the last
-        connection closes: every other writer waits meanwhile, so it is not waited for long.
+        While someone reads an older state, it stays until the next time, the next start, or the
+        end of the last connection: every other writer waits meanwhile, so it is not waited for long.
         """
         if not self.erase:
             return
