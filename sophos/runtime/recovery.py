@@ -50,6 +50,8 @@ async def recover(record: Record, *, protections: Protections, now: str) -> Reco
     """Reconcile what a dead process left; finish the deletions it did not."""
     conversations, runs, checkpoints = record.conversations, record.runs, record.checkpoints
     finished = [await _finish_deletion(record, gone) for gone in await conversations.deleted()]
+    # One that was finished may have died before it had cut the log, or could not for a reader.
+    await record.database.cut_log()
     outcomes: list[RunStatus] = []
     for run in await runs.unfinished():
         status = RunStatus.INTERRUPTED

@@ -139,8 +139,12 @@ class Runtime:
         )
 
     async def delete_conversation(self, conversation: str) -> None:
-        """Remove every row of the conversation, for good. Raises NotFound, SessionInProgress."""
-        await self.record.conversations.mark_deleted(conversation, self.now())
+        """Remove every row of the conversation, for good. Raises NotFound, SessionInProgress.
+
+        One that failed between its halves can be asked for again, and goes on.
+        """
+        if conversation not in await self.record.conversations.deleted():
+            await self.record.conversations.mark_deleted(conversation, self.now())
         await self.record.checkpoints.adelete_thread(conversation)
         await self.record.conversations.purge(conversation)
 

@@ -2,7 +2,7 @@
 
 A deletion has two halves, because a thread's checkpoints are on a connection of their own:
 `mark_deleted` hides the conversation for good and removes its runs, `purge` removes the last row
-once the checkpoints are gone, and then every byte of them that the log of writes still has. `deleted` lists what a dead process left between the two.
+once the checkpoints are gone, and every byte of them that the file and its log still have. `deleted` lists what a dead process left between the two.
 """
 
 from __future__ import annotations
@@ -124,7 +124,11 @@ class Conversations:
         return [row["id"] for row in rows]
 
     async def purge(self, conversation_id: str) -> None:
-        """Remove the last row of a marked conversation, if it is marked, and cut the log."""
+        """Remove the last row of a marked conversation, if it is marked, and every copy of the rest.
+
+        The row goes last: if this process dies first, the next start finds it and goes on.
+        """
+        await self._database.rewrite()
         async with self._database.transaction() as connection:
             await fetch(
                 connection,

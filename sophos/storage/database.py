@@ -12,6 +12,7 @@ LangGraph's saver commits on whatever connection it holds, so it opens one of it
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
@@ -45,6 +46,8 @@ _REASONS: Final = {
     sqlite3.SQLITE_READONLY: f"cannot be written. {_PERMISSIONS}",
     sqlite3.SQLITE_CANTOPEN: f"cannot be opened. {_PERMISSIONS}",
 }
+
+logger = logging.getLogger(__name__)
 
 
 class Database:
@@ -121,11 +124,28 @@ class Database:
             [(version,)] = await fetch(connection, "PRAGMA user_version")
             await fetch(connection, f"PRAGMA user_version = {version}")
 
+    async def rewrite(self) -> None:
+        """Write the file anew from its rows: a deleted one may have left copies of itself.
+
+        SQLite moves rows from one page to another as it makes room, and leaves the old bytes in the
+        gap; of what is deleted, `secure_delete` overwrites the place where it was last. It takes room
+        for a copy and, of every other writer, a second for some 70 MB.
+        """
+        if not self.erase:
+            return
+        async with self.write_lock:
+            self._refuse_if_closed()
+            # What was deleted is deleted: without room for a copy, its traces stay until the next.
+            try:
+                await self._writer.execute_fetchall("VACUUM")
+            except sqlite3.Error:
+                logger.warning("Traces of a deletion stay in the file.", exc_info=True)
+
     async def cut_log(self) -> None:
         """Copy the log into the file and cut it to nothing: it still has what a deletion erased.
 
-        While someone reads an older state, it stays until the next time, or until the last
-        connection closes: every other writer waits meanwhile, so it is not waited for long.
+        While someone reads an older state, it stays until the next time, the next start, or the
+        end of the last connection: every other writer waits meanwhile, so it is not waited for long.
         """
         if not self.erase:
             return

@@ -14,17 +14,18 @@ from typing import Final
 from sophos.errors import StorageUnavailable
 
 _MOVED: Final = (
-    "The database file was moved, replaced or deleted while the server had it open, and nothing"
-    " more can be kept. Stop the server, put the file back at DATABASE_PATH, and start it again."
+    "The database file, or one beside it, was moved, replaced or deleted while the server had it"
+    " open, and nothing more can be kept. Stop the server, put the file back at DATABASE_PATH, and start it again."
 )
 
 
 class OpenFile:
-    """The database and its write-ahead log. Make it while both are open."""
+    """The database, its write-ahead log and the index of that. Make it while they are open."""
 
     def __init__(self, path: Path) -> None:
-        # What was committed last may stand in the log alone.
-        paths = (path, path.with_name(path.name + "-wal"))
+        # What was committed last may stand in the log alone. By the index the programs that have the
+        # file open know of each other: with one of its own, another starts the log over on top of us.
+        paths = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
         self._parts = {part: _identity(part) for part in paths}
 
     def check(self) -> None:

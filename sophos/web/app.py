@@ -71,6 +71,7 @@ def create_app(settings: Settings, boot_id: str, runtime: asyncio.Future[Runtime
         app.add_api_route(
             settings.root_path,
             lambda: RedirectResponse(f"{settings.root_path}/", HTTPStatus.PERMANENT_REDIRECT),
+            methods=["GET", "HEAD"],
             include_in_schema=False,
         )
     app.mount("/static", pages.Files(directory=pages.STATIC))

@@ -44,11 +44,17 @@ class Guesses:
 
 
 def _neighbourhood(address: str) -> str:
-    """One machine's address; of IPv6 the network, of which a machine has every address."""
+    """One machine's address; of IPv6 the network, of which a machine has every address.
+
+    An IPv4 address may come written as an IPv6 one, to a socket that listens for both: all of those
+    are one network, and one guesser in it would be everybody.
+    """
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if found.version == 6:
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return str(found.ipv4_mapped)
         return str(ipaddress.ip_network((found, 64), strict=False))
     return str(found)

@@ -29,7 +29,7 @@ class EventStream(EventSourceResponse):
     """
 
     def __init__(self, events: AsyncIterator[Sent], *, ping_seconds: float = PING_SECONDS) -> None:
-        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         self._frames = _frames(events)
         super().__init__(content=self._frames, headers=headers)
         self._ping_seconds = ping_seconds

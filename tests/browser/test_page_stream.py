@@ -136,6 +136,24 @@ def test_what_one_tab_starts_and_deletes_another_sees(stage: Stage) -> None:
     stage.play(scenario, [say("ok")])
 
 
+def test_what_another_tab_has_deleted_is_shown_no_longer(stage: Stage) -> None:
+    async def scenario(tab: Tab, _: Site) -> None:
+        await tab.send("from the first")
+        await tab.status("completed")
+        other = await tab.page.context.new_page()
+        await other.goto(tab.page.url)
+        await expect(other.locator("#record article")).to_have_count(2)
+        await other.get_by_label("Message", exact=True).fill("half a thought")
+        await tab.page.get_by_role("button", name="Delete from the first").click()
+        await tab.button("Delete").click()
+        await expect(other.locator("#problem")).to_contain_text("It may have been deleted")
+        await expect(other.locator("#record article")).to_have_count(0)
+        await expect(other).to_have_title("Sophos")
+        await expect(other.get_by_label("Message", exact=True)).to_have_value("half a thought")
+
+    stage.play(scenario, [say("ok")])
+
+
 def test_another_conversation_never_shows_this_ones_tokens(stage: Stage) -> None:
     async def scenario(tab: Tab, site: Site) -> None:
         first = await tab.send("first")

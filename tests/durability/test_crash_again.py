@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -24,6 +26,7 @@ from lab.model.script import call, say, think
 from sophos.errors import NotFound, RunNotResumable, StorageUnavailable
 from sophos.protections import Protections
 from sophos.run import RunStatus
+from sophos.runtime.lifecycle import open_runtime
 from sophos.runtime.recovery import recover
 from sophos.storage.record import open_record
 
@@ -188,6 +191,48 @@ def test_a_count_is_left_to_the_run_that_goes_on_meanwhile(house: House) -> None
 
     scenario(work())
     assert house.rows("SELECT message_count, counted FROM conversations") == [(2, 1)]
+
+
+def test_a_deletion_that_failed_half_way_is_finished_when_it_is_asked_for_again(
+    house: House,
+) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            gone = await send(runtime, "hello")
+            await outcome(runtime, gone)
+            house.execute(REFUSE_DELETION)
+            with pytest.raises(StorageUnavailable):
+                await runtime.delete_conversation(gone.conversation)
+            house.execute("DROP TRIGGER refuse")
+            await runtime.delete_conversation(gone.conversation)
+            assert house.rows("SELECT thread_id FROM checkpoints") == []
+            assert house.rows("SELECT id FROM conversations") == []
+            with pytest.raises(NotFound):
+                await runtime.delete_conversation(gone.conversation)
+
+    scenario(work())
+
+
+def test_what_a_deletion_left_in_the_log_as_it_died_is_gone_after_the_next_start(
+    house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "killed" / "sophos.db"
+    log = file.with_name("sophos.db-wal")
+
+    async def work() -> None:
+        async with house.open() as runtime:
+            gone = await send(runtime, "Say: the heliotrope goes.")
+            await outcome(runtime, gone)
+            runtime.record.database.erase = False  # the last row is gone, the log is not cut yet
+            await runtime.delete_conversation(gone.conversation)
+            file.parent.mkdir()
+            shutil.copy(house.database, file)
+            shutil.copy(house.database.with_name(house.database.name + "-wal"), log)
+            assert b"heliotrope" in log.read_bytes()
+        async with open_runtime(house.settings(database_path=file), boot_id="next"):
+            assert b"heliotrope" not in log.read_bytes() + file.read_bytes()
+
+    scenario(work())
 
 
 def test_a_deletion_that_cannot_be_finished_keeps_nobody_from_starting(house: House) -> None:

@@ -122,8 +122,9 @@ def test_without_the_slash_at_its_end_the_prefix_leads_to_the_page() -> None:
             served(root_path="/sophos") as site,
             proxy_process(site.port, "/sophos", "--keep-prefix") as port,
         ):
-            answer = await site.http.get(f"http://127.0.0.1:{port}/sophos")
-            assert (answer.status_code, answer.headers["location"]) == (308, "/sophos/")
+            for method in ("GET", "HEAD"):
+                answer = await site.http.request(method, f"http://127.0.0.1:{port}/sophos")
+                assert (answer.status_code, answer.headers["location"]) == (308, "/sophos/")
 
     run(scenario())
 

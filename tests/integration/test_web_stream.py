@@ -45,7 +45,7 @@ def test_the_headers_come_at_once_and_forbid_holding_back() -> None:
             asked = {"Accept-Encoding": "gzip, br"}
             async with site.http.stream("GET", "/api/chat", params=query, headers=asked) as answer:
                 assert answer.headers["content-type"].startswith("text/event-stream")
-                assert answer.headers["cache-control"] == "no-cache"
+                assert answer.headers["cache-control"] == "no-store"
                 assert answer.headers["x-accel-buffering"] == "no"
                 assert "content-encoding" not in answer.headers
 

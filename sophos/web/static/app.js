@@ -104,12 +104,14 @@ const actions = new Actions(shown, {
 });
 
 const sidebar = new Sidebar($("list"), $("older"), () => shown.id, {
-  found: (rows) => {
+  found: (rows, whole) => {
     const mine = rows.find((row) => row.id === shown.id);
+    const oldest = whole ? "" : rows.at(-1).updated_at;
+    const gone = !mine && shown.view?.conversation.updated_at > oldest; // another tab deleted it
     const newest = shown.view?.runs.at(-1);
     const same = mine?.status === newest?.status && mine?.updated_at === shown.view?.conversation.updated_at;
     const idle = shown.source === null && !actions.busy && !connection.recovering;
-    if (mine && newest && !same && idle) shown.open(shown.id);
+    if (idle && (gone || (mine && newest && !same))) shown.open(shown.id);
   },
   failed,
   remove: (row) => confirmed(row.title || "Untitled", () => actions.remove(row.id)),

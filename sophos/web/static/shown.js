@@ -6,6 +6,7 @@ import { Memory } from "./heard.js";
 import { watch } from "./stream.js";
 
 const ACTIVE = ["running", "waiting"];
+const NOT_FOUND = 404;
 
 export class Shown {
   // `on`: blank(before), read(view, heard), heard(), traced(trace), checkpoints(view), ended(status),
@@ -52,7 +53,12 @@ export class Shown {
       const [detail, runs] = await Promise.all([api.read(wanted), api.runs(wanted)]);
       if (mine === this.turn) await this.show(detail, runs, mine);
     } catch (error) {
-      if (mine === this.turn) this.on.failed(error);
+      if (mine !== this.turn) return;
+      if (error.status === NOT_FOUND && this.view) {
+        this.view = null;
+        this.on.blank(this.id); // what is deleted is shown no longer; what is being typed stays
+      }
+      this.on.failed(error);
     }
   }
 

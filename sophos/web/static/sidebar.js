@@ -7,7 +7,7 @@ import { button, count, element, Kept, place, statusElement, timeElement } from 
 const INTERVAL = 5000; // milliseconds between two looks
 
 export class Sidebar {
-  // `on`: found(rows), failed(error), remove(row).
+  // `on`: found(rows, whole), failed(error), remove(row).
   constructor(list, older, current, on) {
     Object.assign(this, { list, older, current, on });
     this.pages = 1;
@@ -44,7 +44,7 @@ export class Sidebar {
       this.older.hidden = next === null;
       this.rows = rows;
       this.draw();
-      this.on.found(rows);
+      this.on.found(rows, next === null);
     } catch (error) {
       this.on.failed(error);
     } finally {

@@ -46,6 +46,14 @@ def test_a_machine_that_has_a_whole_network_is_one_address() -> None:
     guesses.refuse_too_many("2001:db8:0:1::1")
 
 
+def test_an_ipv4_address_is_one_machine_in_either_form() -> None:
+    guesses = used_up("::ffff:10.0.0.1", Clock())
+    with pytest.raises(TooManyGuesses):
+        guesses.refuse_too_many("10.0.0.1")
+    guesses.refuse_too_many("::ffff:10.0.0.2")
+    guesses.refuse_too_many("::1")
+
+
 def test_what_is_remembered_has_an_end() -> None:
     guesses = used_up("10.0.0.1", Clock())
     for number in range(ADDRESSES):
