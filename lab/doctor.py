@@ -20,7 +20,16 @@ from lab.finding import Finding, Verdict, good, missing, note
 from lab.programs import OLDEST_NODE, OLDEST_PYTHON, ask, find_uv, probe_node
 from lab.record import database
 from lab.session import read_session
-from lab.surroundings import browser, data_folder, disk, door, model, port, port_of
+from lab.surroundings import (
+    browser,
+    data_folder,
+    disk,
+    door,
+    model,
+    port,
+    port_of,
+    settings,
+)
 from lab.toolservers import tool_servers
 
 JUPYTER_PORT: Final = 8888  # as in lab/notebooks.py
@@ -67,6 +76,7 @@ def examine(
         for part in environment.parts:
             yield in_step(part)
         yield node(environment)
+        yield settings(environment.python, environ)
         yield from tool_servers(config, environ, SETUP)
     yield port(environ)
     session = read_session(environment.state / "session.json")

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 import urllib.error
 import urllib.request
@@ -21,6 +22,7 @@ from urllib.parse import urlsplit
 
 from lab.environment import Environment
 from lab.finding import Finding, good, missing, note
+from lab.programs import PROBE_TIMEOUT
 from lab.session import Session
 
 HOST: Final = "127.0.0.1"
@@ -80,6 +82,28 @@ def port_of(program: str, number: int, session: Session | None = None) -> Findin
     if session and any(urlsplit(url).port == number for url in session.pages.values()):
         return good(subject, f"taken by the lab that runs here, pid {session.pid}")
     return note(subject, whose(number), "none needed: the lab takes another port and says so")
+
+
+def settings(python: Path, environ: Mapping[str, str]) -> Finding:
+    """Whether Sophos takes what the environment says: asked of Sophos itself."""
+    command = [str(python), "-m", "sophos", "--protections"]
+    try:
+        answer = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PROBE_TIMEOUT,
+            check=False,
+            env=dict(environ),
+        )
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
+        return missing("Settings", f"Sophos cannot be asked ({error})", "python3 -m lab setup")
+    if answer.returncode:
+        refusal = (answer.stderr.strip().splitlines() or ["it does not say why"])[-1]
+        told = refusal.removeprefix("sophos: ").rstrip(".")
+        return missing("Settings", told, "change or unset the variable it names")
+    return good("Settings", "Sophos takes what the environment says")
 
 
 def door(environ: Mapping[str, str]) -> Finding:

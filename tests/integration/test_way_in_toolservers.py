@@ -15,6 +15,7 @@ import pytest
 from test_way_in_handshake import ANSWERS
 
 from lab.finding import Finding, Verdict
+from lab.surroundings import settings
 from lab.toolservers import tool_servers
 
 ROOT: Final = Path(__file__).parents[2]
@@ -97,3 +98,19 @@ def test_a_program_reads_what_a_person_reads() -> None:
     missing = [f for f in told["findings"] if f["verdict"] == "missing"]
     assert (told["missing"], ended.returncode) == (len(missing), 1 if missing else 0)
     assert all(finding["remedy"] for finding in missing)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("SOPHOS_ROOT_PATH", "sophos"), ("SOPHOS_ALLOWED_HOST", "x"), ("SOPHOS_TOKEN", "short")],
+)
+def test_settings_that_sophos_refuses_are_missing_with_its_own_words(
+    variable: str, value: str
+) -> None:
+    found = settings(Path(sys.executable), {**os.environ, variable: value})
+    assert found.verdict is Verdict.MISSING
+    assert variable in found.seen
+
+
+def test_settings_that_sophos_takes_are_good() -> None:
+    assert settings(Path(sys.executable), os.environ).verdict is Verdict.GOOD
