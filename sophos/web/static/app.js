@@ -135,7 +135,7 @@ function blank(before) {
   strip.clear();
   trace.clear();
   live.clear();
-  $("title").textContent = shown.id ? "" : "New conversation";
+  $("title").textContent = shown.id ? "Conversation" : "New conversation"; // until it is read
   document.title = "Sophos";
   say("problem", "");
   if (address() !== shown.id) history.pushState(null, "", shown.id ? `#${shown.id}` : location.pathname);
