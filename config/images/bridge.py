@@ -175,15 +175,19 @@ async def bridge(options: argparse.Namespace) -> int:
             await ended.wait()
             http.should_exit = True
 
+        def end(*_: object) -> None:
+            http.should_exit = True
+
         with socket.create_server((options.address, options.port)) as listener:
+            # uvicorn hears them while it serves, ends well, and raises them again for whoever
+            # listened before: us, who hear them from before the port is told. Until here they end
+            # the process at once, and the child's pipe.
+            signal.signal(signal.SIGTERM, end)
+            signal.signal(signal.SIGINT, end)
             port = listener.getsockname()[1]
             print(f"Port {port} leads to {hello.serverInfo.name}.", flush=True)
             async with sessions.run(), anyio.create_task_group() as watching:
                 watching.start_soon(end_with_the_child)
-                # uvicorn hears them while it serves, ends well, and raises them again for whoever
-                # listened before. Until here they end the process at once, and the child's pipe.
-                signal.signal(signal.SIGTERM, signal.SIG_IGN)
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
                 await http.serve(sockets=[listener])
                 watching.cancel_scope.cancel()
     if ended.is_set():

@@ -49,7 +49,8 @@ def test_a_status_nobody_can_ask_for_is_told_as_the_last_one_heard(stage: Stage)
     async def scenario(tab: Tab, _: Site) -> None:
         await tab.send("Hi")
         status = tab.at("main header .status")
-        assert await status.inner_text() == "● running"
+        await expect(status).to_have_text("● running", use_inner_text=True)
+        await expect(tab.button("Delete Hi")).to_be_visible()  # no list comes while offline
         await tab.page.context.set_offline(True)
         await tab.button("Delete Hi").click()
         await tab.button("Delete").click()
