@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,20 +29,28 @@ class Node:
     version: str
 
 
-def ask(*command: str | Path) -> str | None:
-    """What a program prints, stripped; None if it is missing, fails or does not answer."""
+def answer_of(
+    *command: str | Path, environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str] | None:
+    """How a program ended and what it said; None if it is missing or does not answer."""
     try:
-        answer = subprocess.run(
+        return subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=PROBE_TIMEOUT,
-            check=True,
+            check=False,
+            env=environ,
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
-    return answer.stdout.strip()
+
+
+def ask(*command: str | Path) -> str | None:
+    """What a program prints, stripped; None if it is missing, fails or does not answer."""
+    answer = answer_of(*command)
+    return None if answer is None or answer.returncode else answer.stdout.strip()
 
 
 def version_numbers(text: str) -> tuple[int, ...]:

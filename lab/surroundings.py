@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import tempfile
 import urllib.error
 import urllib.request
@@ -22,7 +21,7 @@ from urllib.parse import urlsplit
 
 from lab.environment import Environment
 from lab.finding import Finding, good, missing, note
-from lab.programs import PROBE_TIMEOUT
+from lab.programs import answer_of
 from lab.session import Session
 
 HOST: Final = "127.0.0.1"
@@ -86,19 +85,9 @@ def port_of(program: str, number: int, session: Session | None = None) -> Findin
 
 def settings(python: Path, environ: Mapping[str, str]) -> Finding:
     """Whether Sophos takes what the environment says: asked of Sophos itself."""
-    command = [str(python), "-m", "sophos", "--protections"]
-    try:
-        answer = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PROBE_TIMEOUT,
-            check=False,
-            env=dict(environ),
-        )
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
-        return missing("Settings", f"Sophos cannot be asked ({error})", "python3 -m lab setup")
+    answer = answer_of(python, "-m", "sophos", "--protections", environ=environ)
+    if answer is None:
+        return missing("Settings", f"{python} cannot be asked", "python3 -m lab setup")
     if answer.returncode:
         refusal = (answer.stderr.strip().splitlines() or ["it does not say why"])[-1]
         told = refusal.removeprefix("sophos: ").rstrip(".")

@@ -36,11 +36,6 @@ class Tab:
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
-    def heard(self, kind: str, text: str) -> None:
-        """What a script or the browser said; its remarks on how slow it is here are none of ours."""
-        if kind not in {"debug", "info"}:
-            self.complaints.append(f"{kind}: {text}")
-
     @property
     def conversation(self) -> str:
         return self.page.url.partition("#")[2]
@@ -79,7 +74,7 @@ async def opened(browser: Browser, site: str, path: str = "", **options: Any) ->
         page = await context.new_page()
         tab = Tab(page=page, base=site)
         context.on("request", lambda request: tab.requests.append(request.url))
-        page.on("console", lambda message: tab.heard(message.type, message.text))
+        page.on("console", lambda said: tab.complaints.append(f"{said.type}: {said.text}"))
         page.on("pageerror", lambda error: tab.complaints.append(str(error)))
         await page.goto(f"{site}/{path}")
         yield tab
