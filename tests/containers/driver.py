@@ -3,11 +3,11 @@
 import json
 import os
 import sys
-import time
 
 import httpx
 
 from lab.client import ApiError, Client
+from lab.facts import until
 
 URL = "http://127.0.0.1:5173"
 PATIENCE = 100  # seconds for the containers to be there
@@ -15,16 +15,15 @@ client = Client(URL, token=os.environ["TOKEN"])
 
 
 def wait() -> None:
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            client.conversations()
-        except ApiError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.1)
-        else:
-            return
+    until(_answers, what="an answer of the published port", seconds=PATIENCE)
+
+
+def _answers() -> bool:
+    try:
+        client.conversations()
+    except ApiError:
+        return False
+    return True
 
 
 def ask(message: str) -> dict[str, str]:
