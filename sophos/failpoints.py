@@ -10,7 +10,7 @@
 
 Armed at start-up only: no route can arm one, and a malformed value refuses to start. A hit is
 written to the file named by SOPHOS_FAILPOINT_LOG, flushed to disk, before the action: one JSON
-line with point, selector, count and pid. Passing a point that is not armed reads one attribute:
+line with point, selector, count and pid. `stop` freezes nobody whose owner is gone. Passing a point that is not armed reads one attribute:
 write `if failpoints.armed: failpoints.hit(Point.…)`.
 """
 
@@ -21,12 +21,18 @@ import os
 import re
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from sophos.errors import AgentFailure, StartupError
+
+
+def freeze_self() -> None:
+    """Stop this process where it stands, until somebody sends it SIGCONT."""
+    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 class Point(StrEnum):
@@ -130,11 +136,19 @@ def _parse(part: str) -> Failpoint:
 class Failpoints:
     """The armed points of this process and how often each was passed. Dies with the process."""
 
-    def __init__(self, armed: tuple[Failpoint, ...] = (), log: Path | None = None) -> None:
+    def __init__(
+        self,
+        armed: tuple[Failpoint, ...] = (),
+        log: Path | None = None,
+        *,
+        freeze: Callable[[], None] = freeze_self,
+    ) -> None:
+        """`freeze` carries out the action `stop`."""
         self.armed = bool(armed)
         self._rules = armed
         self._passed = dict.fromkeys(range(len(armed)), 0)
         self._log = log
+        self._freeze = freeze
 
     def hit(self, point: Point, selector: str | None = None, count: int | None = None) -> None:
         """Act if an armed rule matches; raises AgentFailure for the action `raise`."""
@@ -146,7 +160,7 @@ class Failpoints:
             self._passed[index] += 1
             if self._passed[index] == rule.nth:
                 self._record(rule, selector, count)
-                _act(rule)
+                self._act(rule)
 
     def _record(self, rule: Failpoint, selector: str | None, count: int | None) -> None:
         if self._log is None:
@@ -163,17 +177,16 @@ class Failpoints:
             log.flush()
             os.fsync(log.fileno())
 
-
-def _act(rule: Failpoint) -> None:
-    match rule.action:
-        case Action.KILL:
-            os.kill(os.getpid(), signal.SIGKILL)
-        case Action.STOP:
-            os.kill(os.getpid(), signal.SIGSTOP)
-        case Action.EXIT:
-            os._exit(rule.number)
-        case Action.SLEEP:
-            # Blocks the whole process on purpose: nothing else may go on meanwhile.
-            time.sleep(rule.number / 1000)
-        case Action.RAISE:
-            raise AgentFailure(f"The failpoint {rule.point} raised on purpose.")
+    def _act(self, rule: Failpoint) -> None:
+        match rule.action:
+            case Action.KILL:
+                os.kill(os.getpid(), signal.SIGKILL)
+            case Action.STOP:
+                self._freeze()
+            case Action.EXIT:
+                os._exit(rule.number)
+            case Action.SLEEP:
+                # Blocks the whole process on purpose: nothing else may go on meanwhile.
+                time.sleep(rule.number / 1000)
+            case Action.RAISE:
+                raise AgentFailure(f"The failpoint {rule.point} raised on purpose.")

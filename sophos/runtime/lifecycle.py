@@ -20,8 +20,9 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from sophos import owner_pipe
 from sophos.errors import AgentFailure, SophosError
-from sophos.failpoints import Failpoints
+from sophos.failpoints import Failpoints, freeze_self
 from sophos.importing import uncollected
 from sophos.runtime.configuration import check_configuration
 from sophos.runtime.executor import Executor
@@ -49,7 +50,8 @@ async def open_runtime(settings: Settings, *, boot_id: str) -> AsyncIterator[Run
     cannot be used.
     """
     check_configuration(settings)
-    failpoints = Failpoints(settings.failpoints, settings.failpoint_log)
+    freeze = freeze_self if settings.owner_pipe is None else owner_pipe.freeze
+    failpoints = Failpoints(settings.failpoints, settings.failpoint_log, freeze=freeze)
     protections = settings.protections
     async with AsyncExitStack() as opened:
         record = await opened.enter_async_context(

@@ -15,7 +15,6 @@ import logging
 import os
 import signal
 import socket
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from types import FrameType
@@ -25,6 +24,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from sophos import owner_pipe
 from sophos.errors import BadRequest, ShuttingDown, SophosError
 from sophos.settings import Settings
 from sophos.web.app import create_app
@@ -138,7 +138,7 @@ async def serve(
     service = Service(settings, listener, boot_id)
     with _signals(service.stop):
         if settings.owner_pipe is not None:
-            _watch_standard_input(service.stop)
+            owner_pipe.watch(_from_another_thread(service.stop))
         await service.run(opening)
 
 
@@ -162,20 +162,14 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _watch_standard_input(stop: Callable[[], None]) -> None:
-    """Call `stop` when standard input ends, as it does on any death of its other side."""
+def _from_another_thread(stop: Callable[[], None]) -> Callable[[], None]:
     loop = asyncio.get_running_loop()
 
-    def wait() -> None:
-        # The descriptor itself: a thread that sleeps in sys.stdin breaks the interpreter's exit.
-        with suppress(OSError):
-            while os.read(0, 4096):
-                pass
+    def call() -> None:
         with suppress(RuntimeError):  # the loop is closed: there is nothing left to stop
             loop.call_soon_threadsafe(stop)
 
-    # A daemon: it sleeps in the kernel and keeps nothing alive.
-    threading.Thread(target=wait, name="owner-pipe", daemon=True).start()
+    return call
 
 
 class _Server(uvicorn.Server):

@@ -34,11 +34,17 @@ def dev_container() -> dict[str, Any]:
     return document
 
 
+def binder(home: Path) -> dict[str, str]:
+    """What Binder's own environment has: Jupyter on the path, and a home."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {"HOME": str(home), "CONDA_PREFIX": sys.prefix, "PATH": path}
+
+
 def run(*command: str, home: Path) -> str:
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env={**os.environ, "HOME": str(home)} | {"CONDA_PREFIX": sys.prefix},
+        env={**os.environ, **binder(home)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

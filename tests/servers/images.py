@@ -2,8 +2,8 @@
 
 A step runs as it stands, in the stage's folder, with what set-up left in the caches of uv and npm,
 and only if that is not enough from the registries. Three things are otherwise than in an engine:
-a base image is this machine's own Python and Node; `pip install uv` is this environment's uv, which
-is compared instead; and /app and /data are folders below the stage's.
+a base image is this machine's own Python and Node; `pip install uv` is the uv that set-up found or
+installed, whatever PATH says; and /app and /data are folders below the stage's.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from lab.environment import here
+from lab.installer import UV
+from lab.programs import find_uv
 
 ROOT: Final = Path(__file__).parents[2]
 DOCKERFILE: Final = ROOT / "config" / "images" / "Dockerfile"
@@ -102,11 +106,11 @@ class Builder:
             return {}  # a base image
         stage = self.stages[name]
         environment = dict(self._environment(stage.base))
-        here = self.place(name)
+        root = self.place(name)
         if self.place(stage.base).exists():
-            shutil.copytree(self.place(stage.base), here, symlinks=True)
-        here.mkdir(parents=True, exist_ok=True)
-        folder = here
+            shutil.copytree(self.place(stage.base), root, symlinks=True)
+        root.mkdir(parents=True, exist_ok=True)
+        folder = root
         for word, text in stage.steps:
             if word == "WORKDIR":
                 folder = Path(self.mapped(name, text))
@@ -146,18 +150,29 @@ class Builder:
 
     def _run(self, name: str, folder: Path, text: str, environment: Mapping[str, str]) -> None:
         if text.startswith(INSTALLS_UV):
-            wanted = text.removeprefix(INSTALLS_UV)
-            uv = subprocess.run(["uv", "--version"], capture_output=True, text=True, check=True)
-            assert wanted == f"uv=={uv.stdout.split()[1]}"
+            assert text.removeprefix(INSTALLS_UV) == UV
+            self._give_uv()
             return
         if os.geteuid() != 0:
             text = text.replace("-o 10001 -g 10001 ", "")  # only root gives files away
         base = {**os.environ, "UV_PYTHON": sys.executable} | dict(environment) | QUICK
+        base["PATH"] = f"{self._programs}{os.pathsep}{os.environ['PATH']}"
         base.pop("VIRTUAL_ENV", None)
         command = self.mapped(name, text)
         if _carried_out(command, folder, {**base, **CACHES_ALONE}):
             said = _carried_out(command, folder, base)
             assert not said, f"RUN {text}\n{said}"
+
+    @property
+    def _programs(self) -> Path:
+        """What a step finds before this machine's programs."""
+        return self.folder / "bin"
+
+    def _give_uv(self) -> None:
+        uv = find_uv(here())
+        assert uv is not None, "Set-up leaves a uv, on PATH or in its environment."
+        self._programs.mkdir(exist_ok=True)
+        (self._programs / "uv").symlink_to(uv)
 
 
 def _carried_out(command: str, folder: Path, environment: Mapping[str, str]) -> str:
