@@ -61,8 +61,19 @@ class Desk:
     def signal(self, number: int = signal.SIGTERM) -> None:
         """Send a signal, and see it heard."""
         psutil.Process(self.sophos.pid).send_signal(number)
+        self._see_stopping()
+
+    def lose_owner(self) -> None:
+        """Close the server's line to its owner, as its owner's death does, and see that it knows."""
+        pipe = self.sophos.process._started().stdin
+        assert pipe is not None
+        pipe.close()
+        self._see_stopping()
+
+    def _see_stopping(self) -> None:
         until(
-            lambda: "Stopping." in self.sophos.log() or not self.sophos.process.is_alive, what="x"
+            lambda: "Stopping." in self.sophos.log() or not self.sophos.process.is_alive,
+            what="the server's word that it stops",
         )
 
     def statuses(self, conversation: str) -> list[str]:
@@ -247,6 +258,20 @@ def test_a_frozen_server_goes_on_where_it_stood(desk: Desk) -> None:
         desk.sophos.thaw()
         assert names(stream)[-1] == "end"
     assert desk.client.text(started.run).answer == "Before and after the frost."
+
+
+def test_a_point_that_would_freeze_a_server_whose_owner_has_gone_freezes_nobody(
+    desk: Desk,
+) -> None:
+    desk.sophos.fail_at("agent.answered", "stop")
+    desk.sophos.restart()
+    started = desk.held(THINKING)
+    desk.lose_owner()
+    desk.model.release()
+    assert desk.sophos.process.wait() == 0
+    assert desk.sophos._next_hit("agent.answered") is not None
+    desk.sophos.start()
+    assert desk.statuses(started.conversation) == ["interrupted"]
 
 
 def test_the_same_key_finds_its_run_after_a_death(desk: Desk) -> None:
