@@ -42,6 +42,13 @@ class Offer:
 class Tools(Protocol):
     """What the agent may touch. Nothing is connected before the first use."""
 
+    async def begin(self) -> None:
+        """Begin to connect, for an offer that is about to be asked for.
+
+        Waits for no server, and raises nothing: what goes wrong is told by the offer.
+        """
+        ...
+
     async def offer(self) -> Offer:
         """List the tools, connecting what is not connected yet.
 

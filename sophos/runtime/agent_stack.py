@@ -1,6 +1,6 @@
-"""The agent with its model and its tools, put together from plain settings.
+"""The agent with its model, put together from plain settings.
 
-Importing this module takes about a second: runtime/lifecycle.py does it in a thread, while the
+Importing this module takes most of a second: runtime/lifecycle.py does it in a thread, while the
 server answers already.
 """
 
@@ -17,14 +17,14 @@ from sophos.protections import Protection
 from sophos.runtime.configuration import PROMPT_FILE
 from sophos.settings import Settings
 from sophos.storage.checkpoints import Checkpoints
-from sophos.tools.toolbox import open_toolbox
+from sophos.tool import Tools
 
 
 @asynccontextmanager
 async def open_agent(
-    settings: Settings, checkpoints: Checkpoints, failpoints: Failpoints
+    settings: Settings, checkpoints: Checkpoints, failpoints: Failpoints, tools: Tools
 ) -> AsyncIterator[Agent]:
-    """The agent; its tool servers are connected on first use and ended when this closes."""
+    """The agent with `tools`; its model's connections end when this closes."""
     options = ModelOptions(
         host=settings.ollama_host,
         name=settings.ollama_model,
@@ -34,17 +34,7 @@ async def open_agent(
         token_timeout=settings.model_token_timeout,
         done_check=settings.protections.on(Protection.DONE_CHECK),
     )
-    async with (
-        open_model(options) as model,
-        open_toolbox(
-            config_dir=settings.config_dir,
-            memory_file=settings.memory_file_path,
-            environment=settings.child_environment,
-            tool_timeout=settings.tool_timeout,
-            result_limit=settings.tool_result_limit,
-            protections=settings.protections,
-        ) as tools,
-    ):
+    async with open_model(options) as model:
         nodes = Nodes(
             model=model,
             num_ctx=settings.ollama_num_ctx,

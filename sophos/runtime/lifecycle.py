@@ -4,11 +4,12 @@
     the database, and the hold on its file     the runs: drained, every stream ended
     the saver, on a connection of its own      the tool servers and their children
     recovery                                   the saver
-    the agent with its model and tools         the database, and the hold on its file
+    the tools, the agent and its model         the database, and the hold on its file
     the registry of runs
 
 The agent stack takes a second to import. It is imported while the server answers already: a run
-that comes earlier waits for it, and so does whoever reads a thread.
+that comes earlier waits for it, and so does whoever reads a thread. The tools come first, a third
+of it: the tool servers of a run that is there already start while the rest is imported.
 """
 
 from __future__ import annotations
@@ -33,11 +34,15 @@ from sophos.settings import Settings
 from sophos.storage.checkpoints import Checkpoints
 from sophos.storage.conversations import Conversations
 from sophos.storage.record import open_record
+from sophos.tool import Tools
 
 if TYPE_CHECKING:
     from sophos.agent.graph import Agent
 
-OpenAgent = Callable[[Settings, Checkpoints, Failpoints], "AbstractAsyncContextManager[Agent]"]
+OpenTools = Callable[[Settings], AbstractAsyncContextManager[Tools]]
+OpenAgent = Callable[
+    [Settings, Checkpoints, Failpoints, Tools], "AbstractAsyncContextManager[Agent]"
+]
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +68,7 @@ async def open_runtime(settings: Settings, *, boot_id: str) -> AsyncIterator[Run
         executor = Executor(
             runs=record.runs,
             checkpoints=record.checkpoints,
-            agent=stack.agent,
+            agent=stack.agent_of_a_run,
             failpoints=failpoints,
             protections=protections,
             max_attempts=settings.max_attempts,
@@ -96,12 +101,19 @@ class AgentStack:
         self._settings = settings
         self._checkpoints = checkpoints
         self._failpoints = failpoints
+        self._tools: asyncio.Future[Tools] = asyncio.get_running_loop().create_future()
         self._ready: asyncio.Future[Agent] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
 
     async def agent(self) -> Agent:
         """The agent, once it is there."""
         return await asyncio.shield(self._ready)
+
+    async def agent_of_a_run(self) -> Agent:
+        """As `agent`, for one who will use the tools: their servers start in the meantime."""
+        if not self._ready.done():
+            await (await asyncio.shield(self._tools)).begin()
+        return await self.agent()
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -115,20 +127,35 @@ class AgentStack:
     async def _keep(self) -> None:
         # Tool sessions must be closed by the task that opened them: this one.
         try:
-            open_agent = await asyncio.to_thread(_import_open_agent)
-            async with open_agent(self._settings, self._checkpoints, self._failpoints) as agent:
-                self._ready.set_result(agent)
-                await self._closing.wait()
+            open_tools = await asyncio.to_thread(_import_open_tools)
+            async with open_tools(self._settings) as tools:
+                self._tools.set_result(tools)
+                open_agent = await asyncio.to_thread(_import_open_agent)
+                opening = open_agent(self._settings, self._checkpoints, self._failpoints, tools)
+                async with opening as agent:
+                    self._ready.set_result(agent)
+                    await self._closing.wait()
         except Exception as error:
             if self._ready.done():
                 raise
             logger.exception("The agent could not be opened.")
             ours = error if isinstance(error, SophosError) else AgentFailure()
-            self._ready.set_exception(ours)
+            for awaited in (self._tools, self._ready):
+                if not awaited.done():
+                    awaited.set_exception(ours)
+
+
+# The deferred imports of the runtime: MCP, LangGraph and LangChain take a second of CPU.
+
+
+def _import_open_tools() -> OpenTools:
+    with uncollected():
+        from sophos.runtime.tool_stack import open_tools  # noqa: PLC0415
+
+    return open_tools
 
 
 def _import_open_agent() -> OpenAgent:
-    # The one deferred import of the runtime: LangGraph and LangChain take a second of CPU.
     with uncollected():
         from sophos.runtime.agent_stack import open_agent  # noqa: PLC0415
 

@@ -60,6 +60,9 @@ class ScriptedTools:
         self.calls: list[Called] = []
         self.offers = 0
 
+    async def begin(self) -> None:
+        pass
+
     async def offer(self) -> Offer:
         self.offers += 1
         if self.unavailable is not None:

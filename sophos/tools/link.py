@@ -4,7 +4,8 @@
                   └────────────────────────►┘        that grows while nothing works
 
 Nothing is started but by someone who needs the server, so a server that always dies cannot make
-a storm: it is started once per use, and less and less often.
+a storm: it is started once per use, and less and less often. A start that has failed before
+anybody waited for it counts as that use's start: the next who asks is told of it.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Link:
         self._terms = terms
         self._seconds = server.timeout or terms.tool_timeout
         self._session: Session | None = None
+        self._told = False  # whether anybody has heard how connecting went
         self._failures = 0
         self._last_trouble = ""
         self._closed = False
@@ -77,12 +79,12 @@ class Link:
         if self.server.optional and self._failures and not session.settled.is_set():
             # Nobody waits for a server one can do without, and that has failed already.
             raise ServerTrouble(self._last_trouble)
-        return await session.catalogue()
+        return await self._listed(session)
 
     async def call(self, name: str, args: Mapping[str, Any], key: str) -> ToolResult:
         """Call the tool the model knows by `name`. Whatever goes wrong is an error result."""
         try:
-            catalogue = await self._current().catalogue()
+            catalogue = await self._listed(self._current())
         except ServerTrouble as trouble:
             return self._error(f"cannot be used: {trouble}. Nothing was done.")
         entry = catalogue.get(name)
@@ -106,7 +108,8 @@ class Link:
     def _current(self) -> Session:
         """The session there is or is about to be; a new one where the last is over."""
         last = self._session
-        if last is not None and not last.over:
+        now = asyncio.get_running_loop().time()
+        if last is not None and (not last.over or self._is_news(last, now)):
             return last
         if self._closed:
             raise ServerTrouble("it was closed")
@@ -116,11 +119,22 @@ class Link:
                 raise ServerTrouble("it died, and SOPHOS_PROTECT_RECONNECT is off")
             self._failures += 1
             self._last_trouble = last.trouble
-            delay = pause(self._failures, asyncio.get_running_loop().time() - last.ended_at)
+            delay = pause(self._failures, now - last.ended_at)
         self._session = Session(
             self.server, self._terms.environment, seconds=self._seconds, delay=delay, before=last
         )
+        self._told = False
         return self._session
+
+    def _is_news(self, last: Session, now: float) -> bool:
+        """Whether it failed to connect, lately, and nobody was told."""
+        return not last.connected and not self._told and now - last.ended_at < self._seconds
+
+    async def _listed(self, session: Session) -> Catalogue:
+        try:
+            return await session.catalogue()
+        finally:
+            self._told = True
 
     async def _call(self, entry: Entry, args: Mapping[str, Any], key: str) -> ToolResult:
         may_have_happened = False
@@ -131,7 +145,7 @@ class Link:
             try:
                 arguments = arguments_for(entry.schema, args, sent_key)
                 session = self._current()
-                await session.catalogue()
+                await self._listed(session)
                 answer = await session.call(entry.own_name, arguments)
             except BadArguments as bad:
                 return self._error(f"was not called: of the arguments, {bad}.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +64,14 @@ class Toolbox:
         self._reading = asyncio.Lock()
         self._closed = False
 
+    async def begin(self) -> None:
+        """As `Tools.begin`."""
+        with suppress(ToolsUnavailable):
+            await self._begun()
+
     async def offer(self) -> Offer:
         """As `Tools.offer`. Servers connect at the same time, and once for all who ask."""
-        await self._follow_file()
-        links = [self._links[name] for name in sorted(self._links)]
-        for link in links:
-            link.begin()
+        links = await self._begun()
         tools: list[Tool] = []
         notes: list[str] = []
         troubles: list[str] = []
@@ -111,6 +113,13 @@ class Toolbox:
         self._closed = True
         async with self._reading:
             await self._drop(list(self._links))
+
+    async def _begun(self) -> list[Link]:
+        await self._follow_file()
+        links = [self._links[name] for name in sorted(self._links)]
+        for link in links:
+            link.begin()
+        return links
 
     async def _follow_file(self) -> None:
         async with self._reading:

@@ -88,6 +88,17 @@ def test_offers_at_the_same_time_agree(opens: Opens) -> None:
     asyncio.run(scenario())
 
 
+def test_to_begin_changes_nothing_of_what_is_offered(opens: Opens) -> None:
+    async def scenario() -> None:
+        async with opens() as tools:
+            await tools.begin()
+            offer = await tools.offer()
+            await tools.begin()
+            assert await tools.offer() == offer
+
+    asyncio.run(scenario())
+
+
 def test_a_call_gives_text(opens: Opens) -> None:
     async def scenario() -> None:
         async with opens() as tools:

@@ -40,6 +40,61 @@ def test_one_child_per_server_however_many_ask_at_once(tmp_path: Path) -> None:
     assert len(pids(tmp_path / "a")) == len(pids(tmp_path / "b")) == 1
 
 
+def test_to_begin_starts_the_servers_and_waits_for_none(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        servers = {"a": small(tmp_path / "a"), "quiet": small(tmp_path / "quiet", "silent")}
+        async with toolbox_in(tmp_path, servers) as toolbox:
+            await toolbox.begin()
+            await until(lambda: pids(tmp_path / "a") and pids(tmp_path / "quiet"))
+            configure(tmp_path, {"a": servers["a"]})
+            assert "a__look" in await names(toolbox)
+
+    asyncio.run(scenario())
+    assert len(pids(tmp_path / "a")) == 1
+    assert not any(alive(pid) for pid in pids(tmp_path / "quiet"))
+
+
+def test_what_fails_before_anybody_asks_is_told_to_the_first_who_does(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with toolbox_in(tmp_path, {"a": small(tmp_path / "a", "fails")}) as toolbox:
+            await toolbox.begin()
+            await until(toolbox.troubles)
+            with pytest.raises(ToolsUnavailable, match="it ended before it answered"):
+                await toolbox.offer()
+            assert len(pids(tmp_path / "a")) == 1
+            with pytest.raises(ToolsUnavailable):
+                await toolbox.offer()
+            assert len(pids(tmp_path / "a")) == 2
+
+    asyncio.run(scenario())
+
+
+def test_what_failed_long_ago_is_tried_again_and_not_told(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with toolbox_in(tmp_path, {"a": small(tmp_path / "a", "fails")}) as toolbox:
+            await toolbox.begin()
+            await until(toolbox.troubles)
+            session = toolbox._links["a"]._session
+            assert session is not None
+            session.ended_at -= 3600
+            with pytest.raises(ToolsUnavailable):
+                await toolbox.offer()
+
+    asyncio.run(scenario())
+    assert len(pids(tmp_path / "a")) == 2
+
+
+def test_to_begin_with_a_broken_file_is_no_error_yet(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        (tmp_path / "mcp.json").write_text("{")
+        async with toolbox_in(tmp_path) as toolbox:
+            await toolbox.begin()
+            with pytest.raises(ToolsUnavailable, match=r"mcp\.json"):
+                await toolbox.offer()
+
+    asyncio.run(scenario())
+
+
 def test_whoever_asks_first_may_be_cancelled_while_others_wait(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with toolbox_in(tmp_path, {"a": small(tmp_path / "a")}) as toolbox:
