@@ -12,6 +12,7 @@ import { noticeText } from "./notice.js";
 import { isWide, offerPart, offerThemes } from "./preferences.js";
 import { Record, welcomeElement } from "./record.js";
 import { RunStrip, stateText } from "./runs.js";
+import { offerSignOut, placeBeforeSigningIn } from "./session.js";
 import { Shown } from "./shown.js";
 import { Sidebar } from "./sidebar.js";
 import { Trace } from "./trace.js";
@@ -222,6 +223,7 @@ $("against-toggle").addEventListener("click", ({ currentTarget: toggle }) => {
 addEventListener("popstate", () => shown.open(address()));
 
 offerThemes($("theme"));
+offerSignOut($("sign-out"), { end: api.signOut, failed });
 const showPanel = offerPart("panel", $("panel-toggle"), { byDefault: isWide(), kept: true });
 // Where there is little room they lie over the conversation, and over the buttons that showed them.
 for (const close of document.querySelectorAll(".close")) {
@@ -233,7 +235,6 @@ for (const id of ["sidebar", "panel"]) {
 box.focus();
 connection.identify();
 sidebar.refresh();
-const before = api.placeBeforeSigningIn();
-shown.open(address() ?? address(before));
+shown.open(address() ?? address(placeBeforeSigningIn()));
 look();
 performance.mark("interactive"); // for whoever measures: tests/benchmarks/measure_page.py
