@@ -74,7 +74,8 @@ const shown = new Shown(connection, {
     document.title = `${view.conversation.title} – Sophos`;
     $("export-markdown").href = api.exportPath(shown.id, "markdown");
     $("export-jsonl").href = api.exportPath(shown.id, "jsonl");
-    say("problem", "");
+    actions.settle(view);
+    say("problem", actions.remedy);
     panels();
     update();
     if (bottom) toBottom();
@@ -138,7 +139,7 @@ function blank(before) {
   live.clear();
   $("title").textContent = shown.id ? "Conversation" : "New conversation"; // until it is read
   document.title = "Sophos";
-  say("problem", "");
+  say("problem", actions.remedy);
   if (address() !== shown.id) history.pushState(null, "", shown.id ? `#${shown.id}` : location.pathname);
   if (!isWide() && $("sidebar").contains(document.activeElement)) box.focus();
   showList(false);
@@ -184,7 +185,8 @@ function compareIfAsked() {
 
 function failed(error) {
   if (error instanceof api.NoAnswer) connection.lost();
-  say("problem", error instanceof api.NoAnswer ? "" : `${error.code ?? "ERROR"}: ${error.message}`);
+  const refused = `${error.code ?? "ERROR"}: ${error.message}`;
+  say("problem", error instanceof api.NoAnswer ? actions.remedy : refused);
   update();
 }
 
