@@ -65,7 +65,9 @@ export class Sidebar {
     const title = row.title || "Untitled";
     const facts = element("span", "facts");
     if (row.status) facts.append(statusElement(row.status), " ");
-    facts.append(element("span", "", count(row.message_count, "message")), " ", timeElement(row.updated_at));
+    // The count is that of the last outcome: what a run adds to it is not known before its own.
+    if (row.status !== "running") facts.append(element("span", "", count(row.message_count, "message")), " ");
+    facts.append(timeElement(row.updated_at));
     const link = element("a", "", element("span", "name", title), facts);
     link.href = `#${row.id}`;
     link.title = title;
