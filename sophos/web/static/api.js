@@ -59,8 +59,8 @@ export const list = (before) =>
   ask("GET", "api/conversations" + (before ? `?before=${encodeURIComponent(before)}` : ""));
 export const read = (id) => ask("GET", `${conversation(id)}?render=html`);
 export const runs = async (id) => (await ask("GET", `${conversation(id)}/runs`)).runs;
-export const checkpoints = async (id) =>
-  (await ask("GET", `${conversation(id)}/checkpoints`)).checkpoints;
+export const checkpoints = async (id, since) =>
+  (await ask("GET", `${conversation(id)}/checkpoints` + (since ? `?since=${since}` : ""))).checkpoints;
 export const remove = (id) => ask("DELETE", conversation(id));
 export const cancel = (run) => ask("POST", `api/runs/${run}/cancel`);
 export const resume = (id, key) => ask("POST", "api/chat", { resume: true, conversation: id }, key);
