@@ -154,6 +154,7 @@ def test_a_conversation_is_deleted_only_after_a_second_yes(stage: Stage) -> None
         await tab.send("keep me")
         await tab.status("completed")
         await tab.button("Delete keep me").click()
+        await expect(tab.button("Keep it")).to_be_focused()
         await tab.button("Keep it").click()
         assert len(await rows(site)) == 1
         await tab.button("Delete keep me").click()
