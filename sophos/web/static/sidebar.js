@@ -65,8 +65,7 @@ export class Sidebar {
     const title = row.title || "Untitled";
     const facts = element("span", "facts");
     if (row.status) facts.append(statusElement(row.status), " ");
-    // The count is that of the last outcome: what a run adds to it is not known before its own.
-    if (row.status !== "running") facts.append(element("span", "", count(row.message_count, "message")), " ");
+    if (row.message_count !== null) facts.append(element("span", "", count(row.message_count, "message")), " ");
     facts.append(timeElement(row.updated_at));
     const link = element("a", "", element("span", "name", title), facts);
     link.href = `#${row.id}`;
