@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 from lab.exercise import Exercise
 
 _WANTED: Final = 3
@@ -16,9 +16,8 @@ def _happened(points: Sequence[str], titles: Sequence[str] | None) -> Verdict:
     """`titles` are the tracker's new rows, one for each effect, after deaths at `points`."""
     died = ", ".join(points)
     missing = [] if titles else [f"an effect, with deaths at {died}"]
-    faults = [] if len(titles or []) == _WANTED else [f"{died}: {len(titles or [])} effect(s)"]
-    faults = [] if missing else faults
-    seen = f"{died}: {len(titles or [])} effects"
+    seen = f"{died}: {counted(len(titles or []), 'effect')}"
+    faults = [seen] if titles and len(titles) != _WANTED else []
     return check(_CLAIM, faults=faults, seen=seen, missing=missing)
 
 

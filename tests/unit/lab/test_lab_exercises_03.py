@@ -38,7 +38,7 @@ def test_a_copy_by_sqlite_has_every_row(used: Path) -> None:
 def test_a_copy_of_the_file_lacks_what_is_in_the_log(used: Path) -> None:
     verdict = exercise("03-1", shutil.copy, used)
     assert verdict.outcome is Outcome.VIOLATED
-    assert verdict.findings[1] == "runs: 1 rows, 0 in the copy"
+    assert verdict.findings[1] == "runs: 1 row, 0 in the copy"
 
 
 def by_hand(original: Path, copy: Path, parts: Sequence[str]) -> None:

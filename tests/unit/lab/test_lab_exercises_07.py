@@ -12,8 +12,8 @@ POINTS = ["tool.returned", "tool.returned"]
     ("titles", "outcome", "told"),
     [
         (["cat", "cat", "cat"], Outcome.HOLDS, "tool.returned, tool.returned: 3 effects"),
-        (["cat", "cat"], Outcome.VIOLATED, "2 effect(s)"),
-        (["cat"] * 4, Outcome.VIOLATED, "4 effect(s)"),
+        (["cat", "cat"], Outcome.VIOLATED, ": 2 effects"),
+        (["cat"] * 4, Outcome.VIOLATED, ": 4 effects"),
         ([], Outcome.UNKNOWN, "an effect, with deaths at"),
         (None, Outcome.UNKNOWN, "an effect, with deaths at"),
     ],
