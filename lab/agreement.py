@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -38,7 +38,7 @@ def calls_answered(messages: Messages | None) -> Verdict:
     ]
     missing = [] if calls else ["a tool call on record"]
     claim = "each tool call on record has its result"
-    return check(claim, faults=faults, seen=f"{len(calls)} calls", missing=missing)
+    return check(claim, faults=faults, seen=counted(len(calls), "call"), missing=missing)
 
 
 def interrupted_has_work(outlook: pd.DataFrame) -> Verdict:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 
 
 def attempts_in_thread(runs: pd.DataFrame, checkpoints: pd.DataFrame) -> Verdict:
@@ -35,7 +35,7 @@ def attempts_in_thread(runs: pd.DataFrame, checkpoints: pd.DataFrame) -> Verdict
     return check(
         "the thread tells of every attempt",
         faults=[] if missing else faults,
-        seen=f"{len(runs)} runs, each with a checkpoint",
+        seen=f"{counted(len(runs), 'run')}, each with a checkpoint",
         missing=missing,
     )
 

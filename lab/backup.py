@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 from lab.snapshot import snapshot
 
 TABLES: Final = ("conversations", "runs", "checkpoints", "writes")
@@ -24,13 +24,13 @@ def row_counts(database: Path) -> dict[str, int]:
 def copy_whole(original: Mapping[str, int], copy: Mapping[str, int]) -> Verdict:
     """The copy has as many rows as the original, table by table."""
     faults = [
-        f"{table}: {rows} rows, {copy.get(table, 0)} in the copy"
+        f"{table}: {counted(rows, 'row')}, {copy.get(table, 0)} in the copy"
         for table, rows in original.items()
         if copy.get(table, 0) != rows
     ]
     return check(
         "the copy has every row",
         faults=faults,
-        seen=f"{sum(original.values())} rows in {len(original)} tables",
+        seen=f"{counted(sum(original.values()), 'row')} in {counted(len(original), 'table')}",
         missing=[] if any(original.values()) else ["a row of the original"],
     )

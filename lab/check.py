@@ -78,6 +78,11 @@ class Verdict:
         return self.findings[:SHOWN] + rest
 
 
+def counted(number: int, thing: str, things: str = "") -> str:
+    """A number with its noun: 1 run, 2 runs; `things` where the plural is another one."""
+    return f"{number} {thing if number == 1 else things or thing + 's'}"
+
+
 def check(
     claim: str,
     *,

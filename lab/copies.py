@@ -19,7 +19,7 @@ from typing import Final
 import pandas as pd
 
 from lab.bench import Bench
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 from lab.frame import frame
 from lab.workspace import Workspace
 
@@ -70,7 +70,7 @@ def nowhere(bench: Bench, text: str, *, known: str, within: str = "") -> Verdict
     return check(
         f"no phrase of it is in any file{f' of {within}' if within else ''}",
         faults=found,
-        seen=f"looked for {len(phrases)} phrase{'s' * (len(phrases) != 1)}, and for what is there",
+        seen=f"looked for {counted(len(phrases), 'phrase')}, and for what is there",
         missing=missing,
     )
 

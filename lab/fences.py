@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 from lab.views.flows import AWAY, UNDECIDED
 
 # What makes a browser ask for something before anybody has clicked.
@@ -34,7 +34,7 @@ def nothing_leaves(flows: pd.DataFrame) -> Verdict:
     return check(
         "no flow leaves this machine",
         faults=told.get(AWAY, []),
-        seen=f"{len(flows)} flows",
+        seen=counted(len(flows), "flow"),
         missing=open_doors if len(flows) else ["a flow"],
     )
 
@@ -60,7 +60,7 @@ def not_sent(
     return check(
         "none of these words was sent out",
         faults=faults,
-        seen=f"{len(since)} requests since, {earlier} before",
+        seen=f"{counted(len(since), 'request')} since, {earlier} before",
         missing=missing,
     )
 
@@ -73,7 +73,7 @@ def loads_nothing(html: str | None) -> Verdict:
     return check(
         "showing the answer loads nothing",
         faults=page.loading,
-        seen=f"{page.tags} tags",
+        seen=counted(page.tags, "tag"),
         missing=[] if html else ["the answer as HTML"],
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 from lab.stream import StreamEvent
 
 
@@ -35,6 +35,6 @@ def saved_first(told: Sequence[StreamEvent], run: str = "the run") -> Verdict:
     return check(
         "a step begins when the one before it is saved",
         faults=faults,
-        seen=f"{run}: {len(began)} steps",
+        seen=f"{run}: {counted(len(began), 'step')}",
         missing=[] if len(began) > 1 else [f"{run}: two steps that a viewer was told of"],
     )

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 from lab.stream import StreamEvent
 
 _QUOTED: Final = 40  # characters
@@ -112,7 +112,7 @@ def effects_once(
             if name not in expected
         ]
     missing = [] if names or expected is not None else ["an effect that a witness saw"]
-    return check(claim, faults=faults, seen=f"{len(rows)} effects", missing=missing)
+    return check(claim, faults=faults, seen=counted(len(rows), "effect"), missing=missing)
 
 
 def calls_not_repeated(events: Mapping[str, Sequence[StreamEvent]]) -> Verdict:
@@ -137,7 +137,7 @@ def calls_not_repeated(events: Mapping[str, Sequence[StreamEvent]]) -> Verdict:
     return check(
         "no finished tool call is repeated",
         faults=faults,
-        seen=f"{len(done)} finished calls in {len(events)} runs",
+        seen=f"{counted(len(done), 'finished call')} in {counted(len(events), 'run')}",
         missing=missing,
     )
 
@@ -152,7 +152,7 @@ def nothing_running(runs: pd.DataFrame) -> Verdict:
     return check(
         "nothing is left running",
         faults=left,
-        seen=f"{len(runs)} runs",
+        seen=counted(len(runs), "run"),
         missing=[] if len(runs) else ["a run on record"],
     )
 
@@ -175,9 +175,8 @@ def one_run_per_request(started: Iterable[str], runs: pd.DataFrame) -> Verdict:
         elif ids.index(row.id) != list(runs.index).index(row.Index):
             faults.append(f"{row.run} stands twice (row {row.Index})")
     missing = [] if asked else ["a request that was accepted"]
-    return check(
-        claim, faults=faults, seen=f"{len(asked)} requests, {len(ids)} runs", missing=missing
-    )
+    seen = f"{counted(len(asked), 'request')}, {counted(len(ids), 'run')}"
+    return check(claim, faults=faults, seen=seen, missing=missing)
 
 
 def stream_whole(received: Sequence[StreamEvent], run: str = "the run") -> Verdict:
@@ -202,7 +201,7 @@ def stream_whole(received: Sequence[StreamEvent], run: str = "the run") -> Verdi
     return check(
         "the stream has no gap and tells nothing twice",
         faults=faults,
-        seen=f"{len(numbers)} events",
+        seen=counted(len(numbers), "event"),
         missing=missing,
     )
 
@@ -215,13 +214,13 @@ def same_record(before: Messages | None, after: Messages | None) -> Verdict:
         if differs:
             faults.append(f"message {number} ({old.get('role')}): {', '.join(differs)} differs")
     if before and after is not None and len(before) != len(after):
-        faults.append(f"{len(before)} messages before, {len(after)} after")
+        faults.append(f"{counted(len(before), 'message')} before, {len(after)} after")
     missing = [] if before else ["the record before"]
     missing += ["the record after"] if after is None else []
     return check(
         "the record is the same when it is read again",
         faults=faults,
-        seen=f"{len(before or [])} messages",
+        seen=counted(len(before or []), "message"),
         missing=missing,
     )
 

@@ -11,7 +11,7 @@ from typing import Final
 import pandas as pd
 import psutil
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 
 LINEAR: Final = 2.2  # times the bytes for twice the turns; with the square it is 4
 
@@ -32,7 +32,7 @@ def no_process_left(before: pd.DataFrame, alive: Collection[int] | None = None) 
             for row in before.itertuples()
             if row.pid in living
         ],
-        seen=f"{len(before)} processes that had run",
+        seen=f"{counted(len(before), 'process', 'processes')} that had run",
         missing=[] if len(before) else ["a process that had run"],
     )
 

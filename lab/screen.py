@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -27,7 +27,7 @@ def screen_agrees(shown: str, messages: Messages | None) -> Verdict:
     return check(
         "the screen shows the answer that is on record",
         faults=faults,
-        seen=f"message {number}: the same {len(_words(kept))} words",
+        seen=f"message {number}: the same {counted(len(_words(kept)), 'word')}",
         missing=missing,
     )
 
@@ -35,11 +35,15 @@ def screen_agrees(shown: str, messages: Messages | None) -> Verdict:
 def _difference(shown: str, kept: str, number: int, role: str) -> str:
     words, recorded = _words(shown), _words(kept)
     if not recorded:
-        return f"{len(words)} words are shown, and message {number} ({role}) is no answer"
+        return f"{_shown(words)}, and message {number} ({role}) is no answer"
     if len(words) > len(recorded) and words[-len(recorded) :] == recorded:
         extra = len(words) - len(recorded)
-        return f"{extra} words stand before the answer of message {number} that it does not have"
-    return f"{len(words)} words are shown, message {number} has {len(recorded)}"
+        return f"{counted(extra, 'word stands', 'words stand')} before the answer of message {number} that it does not have"
+    return f"{_shown(words)}, message {number} has {len(recorded)}"
+
+
+def _shown(words: Sequence[str]) -> str:
+    return f"{counted(len(words), 'word is', 'words are')} shown"
 
 
 def _words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Design durability boundaries: a copy of a database that is in use."""
+"""Design durability boundaries: a copy of a database that is in use, and is written meanwhile."""
 
 from __future__ import annotations
 
@@ -10,28 +10,45 @@ from typing import Any, Final
 from lab.backup import copy_whole, row_counts
 from lab.check import Outcome, Verdict, check
 from lab.exercise import Exercise
+from lab.moving import moving, torn
 
-_CLAIM: Final = "a copy that is made while the server works has every row"
+_CLAIM: Final = "a copy that is made while somebody writes has every row, as of one moment"
 _NAME: Final = "exercise.db"
+_MOVING: Final = "exercise-moving.db"
 _PARTS: Final = ("", "-wal", "-shm", "-journal")
 
 
 def _copies(backup: Callable[[Path, Path], Any], original: Path) -> Verdict:
     """Have `backup(original, copy)` make a copy beside the original, and count the rows of both.
 
-    Nobody may write the original meanwhile.
+    Nobody may write the original meanwhile. A second database is written at every step that the
+    function takes: who copies its files one after the other has parts that do not belong together.
     """
-    copy = original.with_name(_NAME)
-    for part in _PARTS:
-        copy.with_name(_NAME + part).unlink(missing_ok=True)
     rows = row_counts(original)
+    copy = _room(original, _NAME)
     backup(original, copy)
     if row_counts(original) != rows:
         return check(_CLAIM, faults=["the original is not what it was"])
     verdict = copy_whole(rows, row_counts(copy))
-    if verdict.outcome is Outcome.HOLDS:
-        return check(_CLAIM, seen="each table has as many rows in the copy")
-    return replace(verdict, claim=_CLAIM)
+    if verdict.outcome is not Outcome.HOLDS:
+        return replace(verdict, claim=_CLAIM)
+    original, copy = _room(original, _MOVING), _room(original, _NAME)
+    with moving(original):
+        backup(original, copy)
+    fault = torn(copy)
+    return check(
+        _CLAIM,
+        faults=[f"with a writer at work the copy is torn: {fault}"] if fault else [],
+        seen="each table has as many rows in the copy, and with a writer at work it is whole",
+    )
+
+
+def _room(beside: Path, name: str) -> Path:
+    """Where a database can be made: nothing is left there of an earlier one."""
+    path = beside.with_name(name)
+    for part in _PARTS:
+        path.with_name(name + part).unlink(missing_ok=True)
+    return path
 
 
 EXERCISES: Final = (

@@ -11,7 +11,8 @@ from lab.exercise import Exercise
 from lab.screen import screen_agrees
 from lab.stream import StreamEvent
 
-_CLAIM: Final = "the reader shows the answer on record, and nothing twice"
+_CLAIM: Final = "the reader shows what is on record, and nothing twice"
+_SAVED: Final = "That was saved before the kill. "
 
 Reader = Callable[[Sequence[StreamEvent]], object]  # a learner's: it may give anything
 
@@ -36,6 +37,11 @@ def _shows_the_record(
     faults = list(verdict.findings) if not verdict.holds else []
     if not faults and screen([_other(event) for event in events]) != shown.swapcase():
         faults.append("of other pieces the reader does not make another text: it did not read them")
+    if not faults and str(screen(_with_a_saved_step(events))).split() != (_SAVED + shown).split():
+        faults.append(
+            "had the cut run saved a step before that one, with words in it, the reader would not "
+            "show them: a resume does again what was not saved, and tells nothing else"
+        )
     return check(_CLAIM, faults=faults, seen=verdict.findings[0])
 
 
@@ -44,6 +50,19 @@ def _other(event: StreamEvent) -> StreamEvent:
     if event.name != "token":
         return event
     return replace(event, data=event.data | {"text": event.data["text"].swapcase()})
+
+
+def _with_a_saved_step(events: Sequence[StreamEvent]) -> list[StreamEvent]:
+    """The same, two steps later: the run's first reply had words, asked for a tool, and was saved."""
+    steps = [event.data["step"] for event in events if "step" in event.data]
+    data = {"text": _SAVED, "kind": "answer", "step": min(steps), "message_id": "saved"}
+    later = [
+        replace(event, data=event.data | {"step": event.data["step"] + 2})
+        if "step" in event.data
+        else event
+        for event in events
+    ]
+    return [StreamEvent(name="token", data=data, id=None), *later]
 
 
 EXERCISES: Final = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -10,7 +11,6 @@ import pandas as pd
 from lab.check import Verdict, check
 from lab.exercise import Exercise
 
-STAYS: Final = "Say: the petunia stays."
 _CLAIM: Final = "the word is in no file of Sophos or of the Memory server, and the rest is there"
 _OURS: Final = ("db/", "memory/")
 
@@ -19,17 +19,26 @@ def _forgets(
     _: Callable[[str], object],
     before: pd.DataFrame | None,
     after: pd.DataFrame | None,
-    titles: Sequence[str],
+    others: Sequence[str],
+    left: Sequence[str],
 ) -> Verdict:
-    """`before` and `after` are the word's copies; `titles` the conversations that are left."""
+    """`before` and `after` are the word's copies.
+
+    `others` are the titles of the conversations that had nothing of it, `left` of those that are
+    there now. A title may stand for several conversations.
+    """
     if before is None or after is None:
         return check(_CLAIM, missing=["the copies before and after"])
     places = {_place(name) for name in before["file"]}
     missing = [f"a copy in {place} before" for place in _OURS if place not in places]
+    missing += [] if others else ["a conversation that had nothing of it"]
     faults = [f"{name} still has it" for name in after["file"] if _place(name) in _OURS]
-    if STAYS not in titles:
-        faults.append(f"the conversation {STAYS!r} is gone, and had nothing of it")
-    return check(_CLAIM, faults=faults, seen=f"{len(titles)} conversations left", missing=missing)
+    gone = Counter(others) - Counter(left)
+    faults += [
+        f"a conversation {title!r} is gone, and had nothing of it" for title in gone.elements()
+    ]
+    seen = f"conversations without it: {len(others)}, and all of them are there"
+    return check(_CLAIM, faults=faults, seen=seen, missing=missing)
 
 
 def _place(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,11 +16,13 @@ _CLAIM: Final = "one call has three effects"
 def _happened(points: Sequence[str], titles: Sequence[str] | None) -> Verdict:
     """`titles` are the tracker's new rows, one for each effect, after deaths at `points`."""
     died = ", ".join(points)
-    missing = [] if titles else [f"an effect, with deaths at {died}"]
-    faults = [] if len(titles or []) == _WANTED else [f"{died}: {len(titles or [])} effect(s)"]
-    faults = [] if missing else faults
-    seen = f"{died}: {len(titles or [])} effects"
-    return check(_CLAIM, faults=faults, seen=seen, missing=missing)
+    if not titles:
+        return check(_CLAIM, missing=[f"an effect, with deaths at {died}"])
+    counts = Counter(titles)
+    told = "; ".join(f"{title}: {number}" for title, number in sorted(counts.items()))
+    seen = f"effects after deaths at {died}: {told}"
+    faults = [] if list(counts.values()) == [_WANTED] else [seen]
+    return check(_CLAIM, faults=faults, seen=seen)
 
 
 EXERCISES: Final = (

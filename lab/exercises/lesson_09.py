@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lab.check import Verdict, check
+from lab.check import Verdict, check, counted
 from lab.exercise import Exercise
 
 _PAGE: Final = "/"
@@ -16,8 +16,8 @@ def _fetched_twice(point: str, visited: Sequence[str]) -> Verdict:
     """`visited` are the paths that the site was asked for, from the message to the resume's end."""
     fetches = visited.count(_PAGE)
     missing = [] if fetches else [f"a visit of the page, with {point!r}"]
-    faults = [f"{point}: the page was fetched {fetches} time(s)"] if fetches not in {0, 2} else []
-    seen = f"{point}: {fetches} visits of the page"
+    seen = f"{point}: {counted(fetches, 'visit')} of the page"
+    faults = [seen] if fetches not in {0, 2} else []
     return check(_CLAIM, faults=faults, seen=seen, missing=missing)
 
 

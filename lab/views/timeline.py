@@ -7,7 +7,7 @@ same in every run. With `raw=True` it is drawn to scale, in seconds, and differs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from math import ceil, floor
 from typing import Any, Final
@@ -17,16 +17,14 @@ import pandas as pd
 from lab.bench import Bench
 from lab.display import lines
 from lab.life import read_lives
-from lab.views.lanes import Bar, Cut, Tick, draw, words
+from lab.views.columns import Want, widths
+from lab.views.lanes import Bar, Cut, Tick, axis, draw, words
 from lab.views.moments import Effect, History, Item, RunSpan, SavedStep, history, seconds
 from lab.views.view import View
 from sophos.run import ACTIVE
 
 TASKS: Final = "tasks"
 ROWS: Final = ("frozen", "runs", "steps", "stream", "effects", TASKS)  # below the processes
-NARROW: Final = 30  # pixels from one moment to the next, at least
-BROAD: Final = 130  # and at most, except for effects, which are all shown
-WIDE: Final = 600.0  # pixels for all of it when it is drawn to scale
 TICKS: Final = 8
 
 
@@ -113,12 +111,12 @@ def _text(name: str, past: History) -> str:
 
 
 def _drawn(name: str, past: History, *, raw: bool) -> str:
-    """On the scale of moments, or of seconds."""
+    """On the scale of moments, or of seconds; as wide as a notebook beside its list of files."""
     if not past.moments:
         return draw(f"Timeline of {name}", "Nothing is on record.", [], [], [])
-    at = _scale(past) if raw else _columns(past)
-    order = [item.row for item in past.items if item.lane == "process"]
-    rows = [*dict.fromkeys(order), *ROWS]
+    rows = list(dict.fromkeys([*(i.row for i in past.items if i.lane == "process"), *ROWS]))
+    room = axis(rows)
+    at = _scale(past, room) if raw else _columns(past, room)
     bars = [
         _bar(item, *_span(past, item, at, raw=raw))
         for item in sorted(past.items, key=lambda item: rows.index(item.row))
@@ -134,37 +132,53 @@ def _drawn(name: str, past: History, *, raw: bool) -> str:
     return draw(f"Timeline of {name}", f"In this order: {described}.", bars, cuts, ticks)
 
 
-def _scale(past: History) -> Callable[[float], float]:
+def _scale(past: History, room: float) -> Callable[[float], float]:
     first = past.moments[0].at
     span = past.moments[-1].at - first or 1.0
-    return lambda time: (time - first) * WIDE / span
+    return lambda time: (time - first) * room / span
 
 
-def _columns(past: History) -> Callable[[float], float]:
-    """Each moment as far from the next as what happened between them needs to be read."""
-    widths = [float(NARROW)] * len(past.moments)
-    between: Counter[tuple[str, int]] = Counter()
-    for item in past.items:
-        start, end = floor(past.place(item.start)), ceil(past.place(item.end))
-        if item.lane == "effect":
-            between[item.row, start] += round(words(item.text))
-            widths[start] = max(widths[start], between[item.row, start])
-        elif end - start == 1:
-            widths[start] = min(max(widths[start], words(item.text)), BROAD)
-    edges = [0.0, *accumulate(widths)]
+def _columns(past: History, room: float) -> Callable[[float], float]:
+    """Each moment as far from the next as what happened between them needs to be read, if it can."""
+    each = widths(len(past.moments) - 1, room, _wants(past))
+    edges = [0.0, *accumulate(each)]
 
     def at(time: float) -> float:
         place = past.place(time)
-        column = max(floor(place), 0)
-        return edges[column] + (place - column) * widths[column]
+        column = min(max(floor(place), 0), len(each) - 1)
+        return edges[column] + (place - column) * each[column] if each else 0.0
 
     return at
+
+
+def _wants(past: History) -> Iterator[Want]:
+    """Who needs room to be read: what was cut off, effects, then everybody's short words, then all.
+
+    The words of a stream are long, and most are told by the row's name: they come late.
+    """
+
+    def over(item: Item, text: str) -> Want:
+        first, last = floor(past.place(item.start)), ceil(past.place(item.end))
+        return Want(first=first, last=last, pixels=words(text))
+
+    effects: Counter[tuple[str, int]] = Counter()
+    for item in past.items:
+        if item.lane == "effect":
+            effects[item.row, floor(past.place(item.start))] += ceil(words(_short(item)))
+    yield from (over(item, _short(item)) for item in past.items if item.cut)
+    for (_, column), pixels in effects.items():
+        yield Want(first=column, last=column + 1, pixels=pixels)
+    others = [item for item in past.items if item.lane not in {"effect", "stream"}]
+    yield from (over(item, _short(item)) for item in others)
+    yield from (over(item, item.text) for item in others if item.lane == "run")
+    yield from (over(item, _short(item)) for item in past.items if item.lane == "stream")
+    yield from (over(item, item.text) for item in others)
 
 
 def _span(
     past: History, item: Item, at: Callable[[float], float], *, raw: bool
 ) -> tuple[float, float]:
-    """Where a bar is drawn; effects between the same two moments stand side by side."""
+    """Where a bar is drawn; effects between the same two moments share the room there."""
     if raw or item.lane != "effect":
         return at(item.start), at(item.end)
     place = past.place(item.start)
@@ -173,10 +187,27 @@ def _span(
         for each in past.items
         if (each.lane, each.row) == ("effect", item.row) and past.place(each.start) == place
     ]
-    left = at(past.moments[floor(place)].at)
-    before = [words(each.text) for each in beside[: beside.index(item)]]
-    return left + sum(before), left + sum(before) + words(item.text)
+    column = floor(place)
+    left, right = (at(past.moments[min(n, len(past.moments) - 1)].at) for n in (column, column + 1))
+    edges = [0.0, *accumulate(words(_short(each)) for each in beside)]
+    number, scale = beside.index(item), min((right - left) / edges[-1], 1.0)
+    return left + edges[number] * scale, left + edges[number + 1] * scale
 
 
 def _bar(item: Item, start: float, end: float) -> Bar:
-    return Bar(lane=item.lane, row=item.row, text=item.text, start=start, end=end, cut=item.cut)
+    return Bar(
+        lane=item.lane,
+        row=item.row,
+        text=item.text,
+        short=_short(item),
+        start=start,
+        end=end,
+        cut=item.cut,
+    )
+
+
+def _short(item: Item) -> str:
+    """What is read where the text has no room: who it is, or what its row does not say already."""
+    if item.lane in {"step", "stream", "effect"}:
+        return item.text.partition(" ")[2]
+    return item.text.partition(":")[0]

@@ -1,5 +1,7 @@
 """The views on a bench whose server was killed in the middle of an answer, and resumed."""
 
+import re
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +15,14 @@ from lab.model.script import call, say, think
 from lab.promises import calls_not_repeated, effects_once, messages_kept, stream_whole
 from lab.survival import look
 from lab.views.flows import data_flows
+from lab.views.lanes import WIDE
 from lab.views.processes import process_tree
 from lab.views.stream_record import stream_vs_record
 from lab.views.time_travel import time_travel
 from lab.views.timeline import timeline
 from lab.views.watch import watch
 
+SVG = "{http://www.w3.org/2000/svg}"
 CUT = "The answer is a rather long sentence"
 
 TIMELINE = """\
@@ -107,6 +111,21 @@ def test_the_timeline_has_every_lane_on_one_clock_and_the_crash_across(crashed: 
         "step 3: answer",
     ]
     assert set(cut["to"]) == {6}
+
+
+def test_the_figure_fits_and_tells_in_words_what_the_table_and_the_text_tell(
+    crashed: Crashed,
+) -> None:
+    view = timeline(crashed.bench, crashed.conversation)
+    [image] = ET.fromstring(view.html)
+    _, _, width, _ = map(float, image.attrib["viewBox"].split())
+    bars = [(bar[0].text, bar[1].attrib) for bar in image.iter(f"{SVG}g")]
+    assert width <= WIDE
+    assert all(float(at["x"]) + float(at["width"]) <= width for _, at in bars)
+    assert sorted(text or "" for text, _ in bars) == sorted(view.data["what"])
+    described = (image.findtext(f"{SVG}desc") or "").removeprefix("In this order: ")
+    moments = re.findall(r"^ +\d+  \w+ +(.+?)(?: ═+)?$", view.text, re.MULTILINE)
+    assert described.removesuffix(".").split("; ") == moments
 
 
 def test_drawn_again_it_is_the_same_and_to_scale_it_has_seconds(crashed: Crashed) -> None:

@@ -9,6 +9,7 @@ from notebook import LESSONS, ROOT, Notebook
 
 GUIDE: Final = (ROOT / "lessons/FACILITATOR.md").read_text(encoding="utf-8")
 SECTIONS: Final = dict(re.findall(r"^### (.+)\n((?:(?!^### ).*\n?)*)", GUIDE, re.MULTILINE))
+TABLE: Final = "| prediction | what a miss reveals | what to say |\n"
 ASKED: Final = re.compile(r"predict\w*\(\s*\"(\d\d-\w)\"")
 
 
@@ -26,7 +27,13 @@ def test_no_section_is_about_a_lesson_that_is_not_there() -> None:
     assert set(SECTIONS) == there
 
 
-def test_each_section_says_how_long_and_what_to_do_on_a_slow_machine() -> None:
+def test_each_section_has_the_same_parts() -> None:
     for name, section in SECTIONS.items():
-        assert re.search(r"\b[Tt]each|\bto teach", section), name
-        assert re.search(r"slow machine", section, re.IGNORECASE), name
+        first, *parts = section.strip().split("\n\n")
+        assert re.match(r"Teach \d+, do \d+, discuss \d+\.", first), name
+        assert [part for part in parts if part.startswith(TABLE)], name
+        named = [part for part in parts if not part.startswith(TABLE)]
+        assert all(part.startswith("**") for part in named), name
+        assert {"Discuss", "Slow machine"} <= set(
+            re.findall(r"^\*\*(.+?)\*\*", section, re.MULTILINE)
+        )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.check import Outcome, check
+from lab.check import Outcome, check, counted
 
 
 def test_nothing_against_the_claim_holds_and_says_what_was_seen() -> None:
@@ -43,3 +43,9 @@ def test_many_faults_are_counted() -> None:
     verdict = check("none", faults=map(str, range(8)))
     assert len(verdict.findings) == 8
     assert repr(verdict).endswith("    4\n    and 3 more")
+
+
+def test_a_number_agrees_with_its_noun() -> None:
+    assert [counted(number, "run") for number in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
+    assert counted(1, "process", "processes") == "1 process"
+    assert counted(3, "process", "processes") == "3 processes"

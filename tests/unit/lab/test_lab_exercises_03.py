@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -38,7 +38,38 @@ def test_a_copy_by_sqlite_has_every_row(used: Path) -> None:
 def test_a_copy_of_the_file_lacks_what_is_in_the_log(used: Path) -> None:
     verdict = exercise("03-1", shutil.copy, used)
     assert verdict.outcome is Outcome.VIOLATED
-    assert verdict.findings[1] == "runs: 1 rows, 0 in the copy"
+    assert verdict.findings[1] == "runs: 1 row, 0 in the copy"
+
+
+def by_hand(original: Path, copy: Path, parts: Sequence[str]) -> None:
+    for part in parts:
+        shutil.copy(f"{original}{part}", f"{copy}{part}")
+
+
+@pytest.mark.parametrize("parts", [("", "-wal"), ("-wal", ""), ("", "-wal", "-shm")])
+def test_file_and_log_copied_one_after_the_other_are_of_different_moments(
+    used: Path, parts: Sequence[str]
+) -> None:
+    verdict = exercise("03-1", lambda original, copy: by_hand(original, copy, parts), used)
+    assert verdict.outcome is Outcome.VIOLATED
+    assert "different moments" in verdict.findings[0]
+
+
+def test_by_hand_will_do_where_nobody_can_write_meanwhile(used: Path) -> None:
+    def locked(original: Path, copy: Path) -> None:
+        with closing(sqlite3.connect(original, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            by_hand(original, copy, ("", "-wal"))
+
+    assert exercise("03-1", locked, used).outcome is Outcome.HOLDS
+
+
+def test_a_copy_that_begins_anew_at_each_write_comes_to_its_end(used: Path) -> None:
+    def by_page(original: Path, copy: Path) -> None:
+        with closing(sqlite3.connect(original)) as old, closing(sqlite3.connect(copy)) as new:
+            old.backup(new, pages=1, progress=lambda *_: None)
+
+    assert exercise("03-1", by_page, used).outcome is Outcome.HOLDS
 
 
 def test_a_copy_that_is_not_made_or_that_empties_the_original_is_wrong(used: Path) -> None:

@@ -45,6 +45,16 @@ def test_a_reader_that_knows_the_answer_and_reads_nothing_is_wrong() -> None:
     assert "did not read" in verdict.findings[0]
 
 
+def test_a_reader_that_keeps_the_last_run_alone_loses_what_the_first_had_saved() -> None:
+    def last_run(events: Sequence[StreamEvent]) -> str:
+        at = [n for n, event in enumerate(events) if event.data.get("event") == "resume"]
+        return every_piece(events[at[-1] :])
+
+    verdict = exercise("04-1", last_run, CUT + REST, RECORD)
+    assert verdict.outcome is Outcome.VIOLATED
+    assert "saved a step before" in verdict.findings[0]
+
+
 def test_without_both_runs_or_the_record_nobody_can_tell() -> None:
     assert exercise("04-1", every_piece, CUT, RECORD).outcome is Outcome.UNKNOWN
     assert exercise("04-1", every_piece, [], RECORD).outcome is Outcome.UNKNOWN

@@ -14,7 +14,7 @@ def test_a_page_that_was_fetched_by_both_runs_is_what_is_asked_for() -> None:
 def test_a_page_that_was_fetched_once_violates_the_claim_and_names_the_point() -> None:
     verdict = exercise("09-1", "step.saved(2)", ["/robots.txt", "/"])
     assert verdict.outcome is Outcome.VIOLATED
-    assert "step.saved(2): the page was fetched 1 time(s)" in verdict.findings
+    assert "step.saved(2): 1 visit of the page" in verdict.findings
 
 
 def test_without_a_visit_or_an_answer_nobody_can_tell() -> None:

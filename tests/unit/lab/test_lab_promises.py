@@ -96,7 +96,7 @@ CASES: list[tuple[Callable[[], Verdict], Outcome, str]] = [
         "run 2, step 2: fetch__fetch again (call); it had ended in run 1, step 2: fetch__fetch",
     ),
     (lambda: calls_not_repeated({"run 1": [tool("call", "a")]}), UNKNOWN, "a tool result"),
-    (lambda: nothing_running(RUNS[:1]), HOLDS, "1 runs"),
+    (lambda: nothing_running(RUNS[:1]), HOLDS, "1 run"),
     (lambda: nothing_running(RUNS), VIOLATED, "run 2 is still running (row 1, owner server#2)"),
     (lambda: nothing_running(RUNS[:0]), UNKNOWN, "a run on record"),
     (lambda: one_run_per_request(["x", "y", "y"], RUNS), HOLDS, "2 requests, 2 runs"),

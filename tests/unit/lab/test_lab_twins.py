@@ -1,12 +1,13 @@
 """The twins of a view say the same, stand for themselves, and run nothing that they were given."""
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 
 import pandas as pd
 import pytest
 
 from lab.views.flows import AWAY, HERE, UNDECIDED, configured, is_here
-from lab.views.lanes import Bar, Cut, Tick, draw
+from lab.views.lanes import Bar, Cut, Tick, draw, words
 from lab.views.stream_record import _changes, _diff_html
 from lab.views.view import View, plain, table
 
@@ -32,6 +33,39 @@ def test_a_drawing_is_an_image_with_title_description_and_its_words() -> None:
     assert image.get("role") == "img"
     assert [child.text for child in image[:2]] == ["Title", "What it shows."]
     assert {"runs", "run 1: <cut>", "✗ killed", "1"} <= set(image.itertext())
+
+
+def drawn(*bars: Bar, cuts: Sequence[Cut] = (), ticks: Sequence[Tick] = ()) -> list[str]:
+    """The words that are to be read in a drawing, without titles and description."""
+    image = ET.fromstring(draw("Title", "", bars, cuts, ticks))[0]
+    return [text.text or "" for text in image.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize(
+    ("pixels", "read"),
+    [(120, "step 3 not saved"), (90, "3 not saved"), (60, "3 not s…"), (20, None)],
+)
+def test_a_bar_is_read_in_the_words_it_has_room_for(pixels: int, read: str | None) -> None:
+    bar = Bar(
+        lane="step", row="steps", text="step 3 not saved", short="3 not saved", start=0, end=pixels
+    )
+    assert drawn(bar) == ["steps", *([read] if read else [])]
+
+
+def test_no_words_of_a_cut_are_over_another_s_or_over_the_edge() -> None:
+    bar = Bar(lane="run", row="runs", text="run 1", start=0, end=300)
+    cuts = [Cut(at=at, text="server#1 is killed") for at in (0, 30, 300)]
+    image = ET.fromstring(draw("Title", "", [bar], cuts, []))[0]
+    width = float(image.attrib["viewBox"].split()[2])
+    told = [at.attrib for at in image.iter() if (at.text or "").startswith("✗")]
+    assert len({at["y"] for at in told[:2]}) == 2
+    assert all(0 <= float(at["x"]) <= width - words("✗ server#1 is killed") for at in told)
+
+
+def test_numbers_on_the_axis_that_would_touch_are_left_out() -> None:
+    bar = Bar(lane="run", row="runs", text="run 1", start=0, end=300)
+    ticks = [Tick(at=at, text=str(at)) for at in (0, 8, 16, 40)]
+    assert drawn(bar, ticks=ticks)[2:] == ["0", "16", "40"]
 
 
 def test_a_drawing_of_nothing_is_a_drawing() -> None:
