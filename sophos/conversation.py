@@ -13,13 +13,16 @@ TITLE_LIMIT: Final = 50  # characters, the dots not counted
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """One row of `conversations`. `message_count` is as of the last recorded outcome."""
+    """One row of `conversations`.
+
+    `message_count` is None while a run is at work, and until what a dead process left is counted.
+    """
 
     id: str
     title: str
     created_at: str
     updated_at: str
-    message_count: int
+    message_count: int | None
 
 
 @dataclass(frozen=True, kw_only=True)

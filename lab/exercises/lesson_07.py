@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from lab.check import Verdict, check, counted
+from lab.check import Verdict, check
 from lab.exercise import Exercise
 
 _WANTED: Final = 3
@@ -15,10 +16,13 @@ _CLAIM: Final = "one call has three effects"
 def _happened(points: Sequence[str], titles: Sequence[str] | None) -> Verdict:
     """`titles` are the tracker's new rows, one for each effect, after deaths at `points`."""
     died = ", ".join(points)
-    missing = [] if titles else [f"an effect, with deaths at {died}"]
-    seen = f"{died}: {counted(len(titles or []), 'effect')}"
-    faults = [seen] if titles and len(titles) != _WANTED else []
-    return check(_CLAIM, faults=faults, seen=seen, missing=missing)
+    if not titles:
+        return check(_CLAIM, missing=[f"an effect, with deaths at {died}"])
+    counts = Counter(titles)
+    told = "; ".join(f"{title}: {number}" for title, number in sorted(counts.items()))
+    seen = f"effects after deaths at {died}: {told}"
+    faults = [] if list(counts.values()) == [_WANTED] else [seen]
+    return check(_CLAIM, faults=faults, seen=seen)
 
 
 EXERCISES: Final = (

@@ -54,14 +54,16 @@ class Conversations:
         async with self._database.transaction() as connection:
             await fetch(
                 connection,
-                "INSERT INTO conversations (id, title, created_at, updated_at, message_count)"
-                " VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO conversations"
+                " (id, title, created_at, updated_at, message_count, counted)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
                 (
                     conversation.id,
                     conversation.title,
                     conversation.created_at,
                     conversation.updated_at,
-                    conversation.message_count,
+                    conversation.message_count or 0,
+                    conversation.message_count is not None,
                 ),
             )
 
@@ -144,7 +146,7 @@ def _conversation(row: sqlite3.Row) -> Conversation:
         title=row["title"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
-        message_count=row["message_count"],
+        message_count=row["message_count"] if row["counted"] else None,
     )
 
 

@@ -60,7 +60,7 @@ class ScriptedThread:
             title=title_of(text),
             created_at=now,
             updated_at=now,
-            message_count=0,
+            message_count=None,
         )
         self.messages: list[Message] = []
         self.runs: list[Run] = []
@@ -86,7 +86,7 @@ class ScriptedThread:
         if text is not None:
             self.messages.append(Message(id=run.id, role="user", content=text, run=run.id))
         self.runs.append(run)
-        self.conversation = replace(self.conversation, updated_at=now)
+        self.conversation = replace(self.conversation, updated_at=now, message_count=None)
         self.live = LiveRun(id=run.id, rest=iter(script))
         return run
 

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from sophos.errors import ForbiddenOrigin, NotFound, RunWaiting, SessionInProgress
 from sophos.web.export import begun, jsonl_lines, markdown_parts
-from sophos.web.inputs import Before, ExportFormat, Id, Limit, Rendering
+from sophos.web.inputs import Before, ExportFormat, Id, Limit, Rendering, Since
 from sophos.web.opened import OpenedRuntime
 from sophos.web.problems import Responses, described
 from sophos.web.schemas import (
@@ -90,10 +90,16 @@ async def runs(conversation: Id, runtime: OpenedRuntime) -> RunList:
 
 
 @router.get("/{conversation}/checkpoints", responses=described(NotFound))
-async def checkpoints(conversation: Id, runtime: OpenedRuntime) -> CheckpointList:
-    """The state after every step, oldest first."""
-    found = await runtime.checkpoints(conversation)
-    return CheckpointList(checkpoints=[CheckpointBody.of(checkpoint) async for checkpoint in found])
+async def checkpoints(
+    conversation: Id, runtime: OpenedRuntime, since: Since = None
+) -> CheckpointList:
+    """The state after every step, oldest first; with `since`, only from that checkpoint on."""
+    found = [checkpoint async for checkpoint in await runtime.checkpoints(conversation)]
+    ids = [checkpoint.checkpoint_id for checkpoint in found]
+    first = ids.index(since) if since in ids else 0
+    return CheckpointList(
+        checkpoints=[CheckpointBody.of(checkpoint) for checkpoint in found[first:]]
+    )
 
 
 @router.get(

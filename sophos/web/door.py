@@ -1,13 +1,14 @@
 """The door: who holds the token, by sending it each time or by a session that it once gave.
 
-What it remembers, the wrong guesses, dies with the process (`guesses.py`).
+What it remembers dies with the process: the wrong guesses (`guesses.py`), and which sessions were
+ended (`sessions.py`).
 """
 
 from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from sophos.errors import Unauthorised
 from sophos.web.guesses import Guesses
@@ -37,14 +38,18 @@ class Door:
             raise Unauthorised
 
     def has_session(self, headers: Mapping[bytes, bytes]) -> bool:
-        cookies = headers.get(b"cookie", b"").decode("latin-1")
         now = self._clock()
-        return any(self._sessions.holds(value, now) for value in sessions_in(cookies))
+        return any(self._sessions.holds(value, now) for value in _sessions_of(headers))
 
     def sign_in(self, given: str, address: str) -> str:
         """A session for the right token. Raises Unauthorised or TooManyGuesses."""
         self._compare(given.strip().encode(), address)
         return self._sessions.issue(self._clock())
+
+    def sign_out(self, headers: Mapping[bytes, bytes]) -> None:
+        """End every session that the browser sends: a copy of one is refused from now on."""
+        for value in _sessions_of(headers):
+            self._sessions.end(value, self._clock())
 
     def _compare(self, given: bytes, address: str) -> None:
         # Refused before it is compared: the right token, too, or guessing would go on at full speed.
@@ -52,3 +57,7 @@ class Door:
         if not hmac.compare_digest(given, self._token):
             self._guesses.count(address)
             raise Unauthorised
+
+
+def _sessions_of(headers: Mapping[bytes, bytes]) -> Iterator[str]:
+    return sessions_in(headers.get(b"cookie", b"").decode("latin-1"))

@@ -93,6 +93,10 @@ Before = Annotated[
     Annotated[str, StringConstraints(min_length=1, max_length=CURSOR_LIMIT)] | None,
     Query(description="`next` of the page before."),
 ]
+Since = Annotated[
+    Annotated[str, StringConstraints(min_length=1, max_length=CURSOR_LIMIT)] | None,
+    Query(description="From this checkpoint on, with it; from the first, if there is none such."),
+]
 Rendering = Annotated[
     Literal["html"] | None, Query(description="`html` adds safe HTML to each message.")
 ]

@@ -12,7 +12,12 @@ from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
+from sophos.web.door import Door
+
 STATIC: Final = Path(__file__).parent / "static"
+_PAGE: Final = (STATIC / "index.html").read_text(encoding="utf-8")
+_HEADERS: Final = {"Vary": "Cookie", "Accept-Ranges": "none"}
+_PAGE_OF_A_SESSION: Final = _PAGE.replace(' id="sign-out" hidden>', ' id="sign-out">')
 
 router = APIRouter(include_in_schema=False)
 
@@ -37,8 +42,11 @@ class Files(StaticFiles):
 
 
 @router.api_route("/", methods=["GET", "HEAD"])
-async def index() -> WholeFile:
-    return WholeFile(STATIC / "index.html")
+async def index(request: Request) -> HTMLResponse:
+    """The UI; with the way out, if its browser has a session that can be ended."""
+    door: Door | None = request.app.state.door
+    signed_in = door is not None and door.has_session(dict(request.scope["headers"]))
+    return HTMLResponse(_PAGE_OF_A_SESSION if signed_in else _PAGE, headers=_HEADERS)
 
 
 @router.get("/docs")

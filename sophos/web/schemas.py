@@ -42,7 +42,7 @@ class ConversationBody(BaseModel):
     title: str
     created_at: str
     updated_at: str
-    message_count: int
+    message_count: int | None
 
     @classmethod
     def of(cls, conversation: Conversation) -> ConversationBody:

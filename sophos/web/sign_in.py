@@ -28,6 +28,11 @@ _FORM: Final = (Path(__file__).parent / "sign_in.html").read_text(encoding="utf-
 _SIGNED_IN: Final = (Path(__file__).parent / "signed_in.html").read_text(encoding="utf-8")
 _TOLD: Final = ("retry-after", "www-authenticate")  # headers of an error that the page keeps
 _NO_PROBLEM: Final = '<p id="problem" hidden></p>'
+_NO_NOTE: Final = '<p id="note" hidden></p>'
+BECAUSE: Final = {  # what `sign-in?because=` says to who was sent there
+    "out": "You are signed out.",
+    "ended": "You are no longer signed in here: you signed out in another tab, or your time is over.",
+}
 
 router = APIRouter(include_in_schema=False)
 
@@ -38,8 +43,11 @@ async def page(request: Request) -> Response:
     door: Door | None = request.app.state.door
     if door is None:
         return _to(HOME)
-    signed_in = door.has_session(dict(request.scope["headers"]))
-    return HTMLResponse(_SIGNED_IN if signed_in else _FORM)
+    if door.has_session(dict(request.scope["headers"])):
+        return HTMLResponse(_SIGNED_IN)
+    told = BECAUSE.get(request.query_params.get("because", ""))
+    note = _NO_NOTE if told is None else f'<p id="note" role="status">{told}</p>'
+    return HTMLResponse(_FORM.replace(_NO_NOTE, note))
 
 
 @router.post(PATH)
@@ -58,8 +66,12 @@ async def sign_in(request: Request) -> Response:
 
 @router.post(OUT_PATH)
 async def sign_out(request: Request) -> Response:
-    """Take the session from this browser."""
-    return _with_cookie(_to("sign-in"), request, "", 0)
+    """End the session, and take it from this browser."""
+    door: Door | None = request.app.state.door
+    if door is None:
+        return _to(HOME)
+    door.sign_out(dict(request.scope["headers"]))
+    return _with_cookie(_to("sign-in?because=out"), request, "", 0)
 
 
 def _with_cookie(answer: Response, request: Request, value: str, seconds: int) -> Response:

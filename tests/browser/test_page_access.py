@@ -96,6 +96,28 @@ def test_whatever_can_be_clicked_is_reached_by_the_keyboard(stage: Stage) -> Non
     stage.play(scenario, STORY)
 
 
+FOCUSED_BEFORE_ANYTHING_IS_DRAWN: Final = """
+new MutationObserver((_, observer) => {
+  if (!document.getElementById("announcer")) return; // the last element: all of the page is there
+  document.getElementById("message").focus();
+  observer.disconnect();
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
+def test_a_page_that_is_ready_before_it_is_drawn_gives_the_browser_no_cause_to_complain(
+    stage: Stage,
+) -> None:
+    async def scenario(tab: Tab, _: Site) -> None:
+        await tab.page.add_init_script(FOCUSED_BEFORE_ANYTHING_IS_DRAWN)
+        await tab.page.reload()
+        await expect(tab.box).to_be_focused()
+        await tab.page.evaluate("new Promise(requestAnimationFrame).then(() => {})")
+        assert tab.complaints == []
+
+    stage.play(scenario)
+
+
 def test_what_happens_is_told_by_ear_and_tokens_are_not(stage: Stage) -> None:
     async def scenario(tab: Tab, site: Site) -> None:
         conversation = await tab.send("Look")

@@ -8,12 +8,17 @@ from served import Site, say, trace
 
 from sophos.errors import ModelFailed
 from sophos.events import TraceEvent
-from sophos.testing.thread import HOLD
+from sophos.testing.thread import HOLD, Line
 
 ARGS = {"url": "http://site.example/"}
 CALL = trace(TraceEvent.CALL, name="site__fetch", id="c", args=ARGS)
 RESULT = trace(TraceEvent.RESULT, name="site__fetch", id="c", status="error", text="gone")
 TOOL = [CALL, trace(TraceEvent.LEAVE), RESULT]
+
+
+def read(tab: Tab) -> list[str]:
+    """From where on the checkpoints were asked for, each time."""
+    return [url.partition("/checkpoints")[2] for url in tab.requests if "/checkpoints" in url]
 
 
 def test_calls_and_results_are_folded_with_their_arguments(stage: Stage) -> None:
@@ -105,6 +110,31 @@ def test_what_was_kept_and_what_was_only_shown_can_be_compared(stage: Stage) -> 
     cut = say("half a rep", message="m2", step=2)
     thought = say("Hm.", kind="reasoning")
     stage.play(scenario, [thought, HOLD, *TOOL, cut, ModelFailed()])
+
+
+def test_in_a_run_of_three_steps_only_what_is_new_is_read_and_once(stage: Stage) -> None:
+    async def scenario(tab: Tab, site: Site) -> None:
+        conversation = (await site.start("Before"))["conversation"]
+        await tab.page.goto(f"{tab.base}/#{conversation}")
+        await expect(tab.at("#identities .card").nth(3)).to_contain_text("2 checkpoints")
+        await tab.send("Look")
+        for known in (3, 4, 5, 6):
+            await expect(tab.at("#identities .card").nth(3)).to_contain_text(f"{known} checkpoints")
+            site.runtime.proceed(conversation)
+        await expect(tab.at("#record article")).to_have_count(6)
+        newest = [f"?since=checkpoint-{number}" for number in (1, 2, 3, 4, 5)]
+        await expect(tab.at("#identities .card").nth(1)).to_contain_text("next is empty")
+        assert read(tab)[:6] == ["", *newest]  # the last one says that it is over
+        run = tab.at("#trace .run-trace").first
+        steps = await run.inner_text()
+        assert steps.startswith("Run 2: 4 steps")
+        await tab.page.reload()
+        await expect(run).to_have_text(steps, use_inner_text=True)
+
+    ends = [trace(TraceEvent.LEAVE, step=step) for step in (3, 4, 5)]
+    begins = [trace(TraceEvent.ENTER, step=step) for step in (3, 4, 5)]
+    second: list[Line] = [begins[0], HOLD, CALL, ends[0], HOLD, begins[1], RESULT, ends[1], HOLD]
+    stage.play(scenario, [say("ok")], [*second, begins[2], say("So."), ends[2], HOLD])
 
 
 def test_a_page_that_heard_no_stream_says_so(stage: Stage) -> None:

@@ -137,11 +137,24 @@ def test_the_list_tells_state_size_and_time_and_goes_on_past_a_page(stage: Stage
     stage.play(scenario, [say("ok")])
 
 
+def test_the_list_counts_no_messages_before_their_number_is_known(stage: Stage) -> None:
+    async def scenario(tab: Tab, site: Site) -> None:
+        conversation = await tab.send("Hi")
+        link = tab.at("#list a")
+        await expect(link).to_contain_text("Hi● running")
+        assert "message" not in await link.inner_text()
+        site.runtime.proceed(conversation)
+        await expect(link).to_contain_text("Hi✓ completed 2 messages ")
+
+    stage.play(scenario, [HOLD, say("ok")])
+
+
 def test_a_conversation_is_deleted_only_after_a_second_yes(stage: Stage) -> None:
     async def scenario(tab: Tab, site: Site) -> None:
         await tab.send("keep me")
         await tab.status("completed")
         await tab.button("Delete keep me").click()
+        await expect(tab.button("Keep it")).to_be_focused()
         await tab.button("Keep it").click()
         assert len(await rows(site)) == 1
         await tab.button("Delete keep me").click()

@@ -38,7 +38,7 @@ def test_a_claim_records_the_run_and_its_conversation(play: Play) -> None:
         assert await store.runs.get(run.id) == run
         assert conversation
         assert (conversation.title, conversation.created_at) == ("Owls", EARLY)
-        assert (conversation.updated_at, conversation.message_count) == (EARLY, 0)
+        assert (conversation.updated_at, conversation.message_count) == (EARLY, None)
 
     play(scenario)
 
@@ -172,6 +172,23 @@ def test_an_outcome_and_the_message_count_are_recorded_together(play: Play) -> N
         assert (ended.status, ended.error_code) == (RunStatus.FAILED, "MODEL_FAILED")
         assert (ended.error_message, ended.finished_at) == ("half ? of a pair", LATE)
         assert (conversation.message_count, conversation.updated_at) == (7, LATE)
+
+    play(scenario)
+
+
+def test_a_message_count_is_told_from_when_it_is_known(play: Play) -> None:
+    async def scenario(store: Store) -> None:
+        run = await store.start(make_run())
+
+        async def told() -> int | None:
+            [listed] = (await store.conversations.page(1, None))[0]
+            return listed.conversation.message_count
+
+        assert await told() is None
+        await store.end(run, RunStatus.INTERRUPTED, message_count=None)
+        assert await told() is None  # as recovery leaves it, until the thread is counted
+        await store.conversations.recount(run.conversation_id, 3)
+        assert await told() == 3
 
     play(scenario)
 

@@ -125,6 +125,22 @@ def test_every_attempt_and_every_checkpoint_is_listed_oldest_first() -> None:
     run(scenario())
 
 
+def test_checkpoints_are_read_from_a_known_one_on() -> None:
+    async def scenario() -> None:
+        async with asked(ScriptedRuntime(WITH_A_TOOL)) as site:
+            path = f"/api/conversations/{(await site.start('look'))['conversation']}/checkpoints"
+
+            async def since(known: str) -> list[str]:
+                answer = (await site.http.get(path, params={"since": known})).json()
+                return [row["checkpoint_id"] for row in answer["checkpoints"]]
+
+            known = await since("no such one")
+            assert len(known) == 4
+            assert [await since(one) for one in known] == [known[n:] for n in range(4)]
+
+    run(scenario())
+
+
 def test_a_transcript_holds_what_was_said_and_none_of_the_reasoning() -> None:
     async def scenario() -> None:
         async with asked(ScriptedRuntime(WITH_A_TOOL)) as site:

@@ -42,7 +42,7 @@ def test_no_script_and_no_other_site_can_use_the_session() -> None:
         async with asked(token=TOKEN) as site:
             value, *attributes = (await sign_in(site)).headers["set-cookie"].split("; ")
             assert set(attributes) == {"HttpOnly", "SameSite=strict", "Max-Age=43200"}
-            assert re.fullmatch(r"sophos_session=\d+\.[0-9a-f]{64}", value)
+            assert re.fullmatch(r"sophos_session=\d+\.[0-9a-f]{16}\.[0-9a-f]{64}", value)
 
     run(scenario())
 
@@ -76,16 +76,40 @@ def test_a_session_outlives_a_restart() -> None:
     run(scenario())
 
 
-def test_signing_out_takes_the_session_from_the_browser() -> None:
+def test_signing_out_ends_the_session_and_takes_it_from_the_browser() -> None:
     async def scenario() -> None:
         async with asked(token=TOKEN) as site:
             await sign_in(site)
+            copy = f"sophos_session={site.http.cookies['sophos_session']}"
             assert "Sign out" in (await site.http.get("/sign-in")).text
             answer = await site.http.post("/sign-out")
-            assert (answer.status_code, answer.headers["location"]) == (303, "sign-in")
+            assert (answer.status_code, answer.headers["location"]) == (303, "sign-in?because=out")
             assert not site.http.cookies
-            assert await status(site) == 401
-            assert "Sign out" not in (await site.http.get("/sign-in")).text
+            assert await status(site) == await status(site, Cookie=copy) == 401
+            told = (await site.http.get("/sign-in?because=out")).text
+            assert "You are signed out." in told
+            assert '<button type="submit">Sign in' in told
+
+
+def test_the_page_offers_to_sign_out_where_there_is_a_session_to_end() -> None:
+    async def scenario() -> None:
+        offered = 'id="sign-out">Sign out'
+        async with asked(token=TOKEN) as site, asked() as open_site:
+            assert offered not in (await site.http.get("/")).text
+            await sign_in(site)
+            assert offered in (await site.http.get("/")).text
+            open_site.http.cookies = site.http.cookies
+            assert offered not in (await open_site.http.get("/")).text
+
+    run(scenario())
+
+
+def test_an_address_can_have_the_sign_in_page_say_nothing_of_its_own() -> None:
+    async def scenario() -> None:
+        async with asked(token=TOKEN) as site:
+            plain = (await site.http.get("/sign-in")).text
+            for because in ("", "<b>out</b>", "Call+555+and+say+your+token"):
+                assert (await site.http.get(f"/sign-in?because={because}")).text == plain
 
     run(scenario())
 
@@ -173,7 +197,8 @@ def test_what_is_sent_instead_of_the_form_is_refused() -> None:
 def test_where_no_token_is_set_there_is_nothing_to_sign_in_to() -> None:
     async def scenario() -> None:
         async with asked() as site:
-            for answer in (await site.http.get("/sign-in"), await sign_in(site, "anything")):
+            out = await site.http.post("/sign-out")
+            for answer in (out, await site.http.get("/sign-in"), await sign_in(site, "anything")):
                 assert (answer.status_code, answer.headers["location"]) == (303, "./")
                 assert "set-cookie" not in answer.headers
 

@@ -11,6 +11,24 @@ export class Actions {
     this.attempt = null; // the last one without an answer: sent again, it carries the same key
   }
 
+  // What to do about it, in the conversation it was made in; empty if all were answered.
+  get remedy() {
+    const { attempt, shown } = this;
+    if (!attempt?.unanswered || attempt.id !== shown.id) return "";
+    return attempt.text === null
+      ? "NO_ANSWER: The server may or may not have started a run. Resume again: it starts one only once."
+      : "NO_ANSWER: The server may or may not have your message. Send it again: it is taken only once.";
+  }
+
+  // The record is read: it may tell that the attempt without an answer was taken.
+  settle({ runs }) {
+    const { attempt, shown } = this;
+    if (!attempt?.unanswered || attempt.id !== shown.id) return;
+    if (!runs.slice(attempt.runs).some(({ input }) => input === attempt.text)) return;
+    this.attempt = null;
+    this.on.accepted(attempt.id, attempt.text);
+  }
+
   // `text` is null for a resume.
   async start(text) {
     const { shown } = this;
@@ -20,7 +38,8 @@ export class Actions {
     this.on.changed();
     const [asked, mine] = [shown.id, shown.turn];
     if (this.attempt?.text !== text || this.attempt.id !== asked) {
-      this.attempt = { text, id: asked, key: api.newKey() };
+      const runs = shown.view?.runs.length ?? 0;
+      this.attempt = { text, id: asked, runs, key: api.newKey(), unanswered: false };
     }
     try {
       const { key } = this.attempt;
@@ -29,7 +48,8 @@ export class Actions {
       this.on.accepted(asked, text);
       if (mine === shown.turn) await shown.open(started.conversation);
     } catch (error) {
-      if (!(error instanceof api.NoAnswer)) this.attempt = null;
+      if (error instanceof api.NoAnswer) this.attempt.unanswered = true;
+      else this.attempt = null;
       if (mine === shown.turn) {
         // Another tab may have started the run that is in the way: show it, and why this one is not.
         if (error.status === 409) await shown.open(asked);

@@ -1,6 +1,8 @@
 // The routes this page uses, relative to the page: it may stand under any path. Every failure is a
 // Refusal (the server said no, and what to do) or a NoAnswer (there was no server to say anything).
 
+import { letIn, signIn } from "./session.js";
+
 export class Refusal extends Error {
   constructor(status, error) {
     super(error.message);
@@ -19,38 +21,37 @@ export class NoAnswer extends Error {
 const ANSWER_WITHIN = 30_000; // milliseconds; a frozen server takes a request and never answers
 const UNAUTHORISED = 401;
 const NO_CONTENT = 204;
+const REDIRECT = "opaqueredirect"; // all that a script is told of one
+
+// The response and its JSON, whatever it says.
+async function answered(method, path, options) {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), ANSWER_WITHIN);
+  try {
+    const response = await fetch(path, { method, signal: limit.signal, ...options });
+    const empty = response.status === NO_CONTENT || response.type === REDIRECT;
+    return { response, answer: empty ? null : await response.json() };
+  } catch {
+    throw new NoAnswer();
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 async function ask(method, path, body, key) {
   const headers = {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key !== undefined) headers["Idempotency-Key"] = key;
-  let response;
-  let answer = null;
-  try {
-    const signal = AbortSignal.timeout(ANSWER_WITHIN);
-    response = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal });
-    if (response.status !== NO_CONTENT) answer = await response.json();
-  } catch {
-    throw new NoAnswer();
-  }
-  if (response.ok) return answer;
+  const sent = { headers, body: body && JSON.stringify(body) };
+  const { response, answer } = await answered(method, path, sent);
   if (response.status === UNAUTHORISED) signIn();
-  throw new Refusal(response.status, answer.error ?? { code: "UNKNOWN", message: "No reason given." });
+  if (!response.ok) throw refusal(response, answer);
+  letIn();
+  return answer;
 }
 
-const PLACE = "sophos place";
-
-// Signing in leads back to the page alone: which conversation was wanted is kept meanwhile.
-function signIn() {
-  sessionStorage.setItem(PLACE, location.hash.slice(1));
-  location.assign("sign-in");
-}
-
-export function placeBeforeSigningIn() {
-  const place = sessionStorage.getItem(PLACE) ?? "";
-  sessionStorage.removeItem(PLACE);
-  return place;
-}
+const refusal = ({ status }, answer) =>
+  new Refusal(status, answer?.error ?? { code: "UNKNOWN", message: "No reason given." });
 
 const conversation = (id) => `api/conversations/${id}`;
 
@@ -58,8 +59,8 @@ export const list = (before) =>
   ask("GET", "api/conversations" + (before ? `?before=${encodeURIComponent(before)}` : ""));
 export const read = (id) => ask("GET", `${conversation(id)}?render=html`);
 export const runs = async (id) => (await ask("GET", `${conversation(id)}/runs`)).runs;
-export const checkpoints = async (id) =>
-  (await ask("GET", `${conversation(id)}/checkpoints`)).checkpoints;
+export const checkpoints = async (id, since) =>
+  (await ask("GET", `${conversation(id)}/checkpoints` + (since ? `?since=${since}` : ""))).checkpoints;
 export const remove = (id) => ask("DELETE", conversation(id));
 export const cancel = (run) => ask("POST", `api/runs/${run}/cancel`);
 export const resume = (id, key) => ask("POST", "api/chat", { resume: true, conversation: id }, key);
@@ -69,10 +70,15 @@ export const exportPath = (id, format) => `${conversation(id)}/export?format=${f
 export const streamPath = (id, run, after) =>
   `api/chat?conversation=${id}&run=${run}` + (after ? `&last_event_id=${run}:${after}` : "");
 
+export async function signOut() {
+  const { response, answer } = await answered("POST", "sign-out", { redirect: "manual" });
+  if (response.type !== REDIRECT) throw refusal(response, answer);
+}
+
 // The checks are the same in an answer that says "not ready"; none if there is no answer.
 export async function checks() {
   try {
-    return (await (await fetch("api/readyz")).json()).checks ?? {};
+    return (await answered("GET", "api/readyz")).answer.checks ?? {};
   } catch {
     return {};
   }
@@ -81,7 +87,7 @@ export async function checks() {
 // The boot id of the process that answers now; null if none does.
 export async function bootId() {
   try {
-    return (await ask("GET", "api/healthz")).boot_id;
+    return (await answered("GET", "api/healthz")).answer.boot_id ?? null;
   } catch {
     return null;
   }

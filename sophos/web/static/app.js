@@ -12,6 +12,7 @@ import { noticeText } from "./notice.js";
 import { isWide, offerPart, offerThemes } from "./preferences.js";
 import { Record, welcomeElement } from "./record.js";
 import { RunStrip, stateText } from "./runs.js";
+import { offerSignOut, placeBeforeSigningIn } from "./session.js";
 import { Shown } from "./shown.js";
 import { Sidebar } from "./sidebar.js";
 import { Trace } from "./trace.js";
@@ -73,7 +74,8 @@ const shown = new Shown(connection, {
     document.title = `${view.conversation.title} – Sophos`;
     $("export-markdown").href = api.exportPath(shown.id, "markdown");
     $("export-jsonl").href = api.exportPath(shown.id, "jsonl");
-    say("problem", "");
+    actions.settle(view);
+    say("problem", actions.remedy);
     panels();
     update();
     if (bottom) toBottom();
@@ -137,7 +139,7 @@ function blank(before) {
   live.clear();
   $("title").textContent = shown.id ? "Conversation" : "New conversation"; // until it is read
   document.title = "Sophos";
-  say("problem", "");
+  say("problem", actions.remedy);
   if (address() !== shown.id) history.pushState(null, "", shown.id ? `#${shown.id}` : location.pathname);
   if (!isWide() && $("sidebar").contains(document.activeElement)) box.focus();
   showList(false);
@@ -183,7 +185,8 @@ function compareIfAsked() {
 
 function failed(error) {
   if (error instanceof api.NoAnswer) connection.lost();
-  say("problem", error instanceof api.NoAnswer ? "" : `${error.code ?? "ERROR"}: ${error.message}`);
+  const refused = `${error.code ?? "ERROR"}: ${error.message}`;
+  say("problem", error instanceof api.NoAnswer ? actions.remedy : refused);
   update();
 }
 
@@ -222,6 +225,7 @@ $("against-toggle").addEventListener("click", ({ currentTarget: toggle }) => {
 addEventListener("popstate", () => shown.open(address()));
 
 offerThemes($("theme"));
+offerSignOut($("sign-out"), { end: api.signOut, failed });
 const showPanel = offerPart("panel", $("panel-toggle"), { byDefault: isWide(), kept: true });
 // Where there is little room they lie over the conversation, and over the buttons that showed them.
 for (const close of document.querySelectorAll(".close")) {
@@ -233,7 +237,6 @@ for (const id of ["sidebar", "panel"]) {
 box.focus();
 connection.identify();
 sidebar.refresh();
-const before = api.placeBeforeSigningIn();
-shown.open(address() ?? address(before));
+shown.open(address() ?? address(placeBeforeSigningIn()));
 look();
 performance.mark("interactive"); // for whoever measures: tests/benchmarks/measure_page.py

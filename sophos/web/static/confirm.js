@@ -12,6 +12,6 @@ export function askedBy(dialog, after) {
   return (name, whatThen) => {
     then = whatThen;
     dialog.querySelector("b").textContent = name;
-    dialog.showModal();
+    dialog.showModal(); // focuses the first button: the one that changes nothing
   };
 }

@@ -7,6 +7,7 @@ import { watch } from "./stream.js";
 
 const ACTIVE = ["running", "waiting"];
 const NOT_FOUND = 404;
+const NONE = -Infinity;
 
 export class Shown {
   // `on`: blank(before), read(view, heard), heard(), traced(trace), checkpoints(view), ended(status),
@@ -19,7 +20,7 @@ export class Shown {
     this.source = null;
     this.memory = new Memory();
     this.reading = false;
-    this.again = false;
+    this.wanted = NONE; // the step whose checkpoint is to be known, whatever it takes
   }
 
   get run() {
@@ -113,28 +114,41 @@ export class Shown {
       heard.trace(data);
       this.on.heard();
       this.on.traced(data);
-      if (["enter", "leave"].includes(data.event)) this.readCheckpoints();
+      // When a step is left its own checkpoint is on disk, and when it is entered the one before.
+      if (data.event === "leave") this.readCheckpoints(data.step);
+      if (data.event === "enter") this.readCheckpoints(data.step - 1);
     } else {
       this.on.ended(name === "end" ? data.status : "failed");
       this.open(this.id);
     }
   }
 
-  // One reading at a time; what is asked for meanwhile is one more.
-  async readCheckpoints() {
-    this.again = true;
+  // Whatever there is; or up to a step, if that one is not known yet. One reading at a time.
+  async readCheckpoints(step = Infinity) {
+    this.wanted = Math.max(this.wanted, step);
     if (this.reading) return;
     this.reading = true;
-    while (this.again && this.id) {
-      this.again = false;
-      const asked = this.id;
+    while (this.view && this.wanted > newestStep(this.view)) {
+      const [asked, known] = [this.id, this.view.checkpoints];
+      this.wanted = NONE;
       // Without an answer they stay as they were: whoever misses the server finds it again.
-      const checkpoints = await api.checkpoints(asked).catch(() => null);
-      if (checkpoints && asked === this.id && this.view) {
-        this.view.checkpoints = checkpoints;
+      const found = await api.checkpoints(asked, known?.at(-1)?.checkpoint_id).catch(() => null);
+      // Of a view that was left meanwhile, the part that is known belongs to nothing any more.
+      if (found && asked === this.id && this.view?.checkpoints === known) {
+        this.view.checkpoints = joined(known, found);
         this.on.checkpoints(this.view);
       }
     }
+    this.wanted = NONE;
     this.reading = false;
   }
+}
+
+const newestStep = ({ checkpoints }) => checkpoints?.at(-1)?.step ?? NONE;
+
+// Those that are known, and from the newest of them on what was read: a checkpoint's own step and
+// parent never change, but the newest one's messages do while the next step is at work.
+function joined(known, found) {
+  const goesOn = known?.length && found[0]?.checkpoint_id === known.at(-1).checkpoint_id;
+  return goesOn ? [...known.slice(0, -1), ...found] : found;
 }

@@ -65,7 +65,8 @@ export class Sidebar {
     const title = row.title || "Untitled";
     const facts = element("span", "facts");
     if (row.status) facts.append(statusElement(row.status), " ");
-    facts.append(element("span", "", count(row.message_count, "message")), " ", timeElement(row.updated_at));
+    if (row.message_count !== null) facts.append(element("span", "", count(row.message_count, "message")), " ");
+    facts.append(timeElement(row.updated_at));
     const link = element("a", "", element("span", "name", title), facts);
     link.href = `#${row.id}`;
     link.title = title;

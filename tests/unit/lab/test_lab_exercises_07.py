@@ -11,14 +11,15 @@ POINTS = ["tool.returned", "tool.returned"]
 @pytest.mark.parametrize(
     ("titles", "outcome", "told"),
     [
-        (["cat", "cat", "cat"], Outcome.HOLDS, "tool.returned, tool.returned: 3 effects"),
-        (["cat", "cat"], Outcome.VIOLATED, ": 2 effects"),
-        (["cat"] * 4, Outcome.VIOLATED, ": 4 effects"),
+        (["cat"] * 3, Outcome.HOLDS, "deaths at tool.returned, tool.returned: cat: 3"),
+        (["cat"] * 2, Outcome.VIOLATED, "cat: 2"),
+        (["cat"] * 4, Outcome.VIOLATED, "cat: 4"),
+        (["cat", "cat", "dog"], Outcome.VIOLATED, "cat: 2; dog: 1"),
         ([], Outcome.UNKNOWN, "an effect, with deaths at"),
         (None, Outcome.UNKNOWN, "an effect, with deaths at"),
     ],
 )
-def test_only_three_effects_are_right(
+def test_only_three_effects_of_one_call_are_right(
     titles: list[str] | None, outcome: Outcome, told: str
 ) -> None:
     verdict = exercise("07-1", POINTS, titles)

@@ -28,10 +28,18 @@ def test_a_session_says_nothing_of_the_token() -> None:
 
 
 def test_a_session_that_was_changed_does_not_hold() -> None:
-    until, _, signature = SESSIONS.issue(NOW).partition(".")
-    later = str(int(until) + 1)
-    for value in (f"{later}.{signature}", f"{until}.{signature[:-1]}", f"{until}.", signature):
-        assert not SESSIONS.holds(value, NOW)
+    value = SESSIONS.issue(NOW)
+    until, name, signature = value.split(".")
+    later = f"{int(until) + 1}.{name}.{signature}"
+    for changed in (later, f"0{value}", value[:-1], f"{until}.{signature}", f"{until}.{name}."):
+        assert not SESSIONS.holds(changed, NOW)
+
+
+def test_a_session_that_was_ended_holds_no_longer_and_no_other_ends_with_it() -> None:
+    one, other = SESSIONS.issue(NOW), SESSIONS.issue(NOW)
+    SESSIONS.end(one, NOW)
+    assert not SESSIONS.holds(one, NOW)
+    assert SESSIONS.holds(other, NOW)
 
 
 @pytest.mark.parametrize("value", ["", ".", "é.é", "٣.0", "-1." + "0" * 64, "9" * 5000])
