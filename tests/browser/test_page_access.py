@@ -83,6 +83,7 @@ def test_whatever_can_be_clicked_is_reached_by_the_keyboard(stage: Stage) -> Non
     async def scenario(tab: Tab, site: Site) -> None:
         site.runtime.proceed(await tab.send("Look"))
         await tab.status("failed")
+        await expect(tab.at("#identities")).to_contain_text("4 checkpoints")  # all is there
         await tab.page.evaluate("document.activeElement.blur(); window.reached = new Set()")
         wanted = await tab.page.evaluate(f"{FOCUSABLE}.length")
         for _ in range(wanted + 2):

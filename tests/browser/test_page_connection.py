@@ -56,6 +56,7 @@ def test_a_status_nobody_can_ask_for_is_told_as_the_last_one_heard(stage: Stage)
         await tab.button("Delete").click()
         await expect(tab.at("#connection-text")).to_contain_text("This computer is offline.")
         assert await status.inner_text() == "● running when last heard of"
+        await expect(tab.at("#identities .card").nth(2)).to_contain_text("newest running when last")
         await expect(tab.at("#state")).to_contain_text("was running when the server was last")
         await tab.page.context.set_offline(False)
         await expect(tab.at("#connection")).to_be_hidden()

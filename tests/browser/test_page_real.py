@@ -75,7 +75,8 @@ def test_steps_are_traced_while_they_happen(stage: Stage, bench: Bench) -> None:
                 *("step −1 input ✓ on record", "step 0 input ✓ on record"),
                 *("step 1 agent ✓ on record", "step 2 tools ✓ on record"),
                 "step 3 agent ● live",
-            ]
+            ],
+            use_inner_text=True,
         )
         cards = tab.at("#identities .card")
         await expect(cards.nth(0)).to_contain_text("3 messages")

@@ -177,3 +177,18 @@ def test_a_reader_who_has_scrolled_up_is_left_there_while_it_streams(stage: Stag
 
     lines = [say(f"line {n}\n") for n in range(400)]
     stage.play(scenario, [*lines[:200], HOLD, *lines[200:], HOLD])
+
+
+def test_a_reader_of_the_end_still_sees_it_when_a_notice_takes_room(stage: Stage) -> None:
+    async def scenario(tab: Tab, _: Site) -> None:
+        await tab.send("Much")
+        await expect(tab.at("#stream")).to_contain_text("line 199")
+        below = "node => node.scrollHeight - node.clientHeight - node.scrollTop"
+        assert await tab.at("#scroller").evaluate(below) < 2
+        await tab.page.context.set_offline(True)
+        await tab.button("Stop").click()
+        await expect(tab.at("#connection")).to_be_visible()
+        await tab.page.evaluate("new Promise(requestAnimationFrame).then(() => {})")
+        assert await tab.at("#scroller").evaluate(below) < 2
+
+    stage.play(scenario, [*(say(f"line {n}\n") for n in range(200)), HOLD])

@@ -41,7 +41,7 @@ const record = new Record($("record"));
 const strip = new RunStrip($("runs"), $("run-detail"));
 const trace = new Trace($("trace"));
 const inspector = new Inspector($("identities"), $("connection-facts"));
-const live = new Live($("live"), $("stream"), () => (stuck = isAtBottom()), () => {
+const live = new Live($("live"), $("stream"), () => {
   if (stuck) toBottom();
   tellConnection();
 });
@@ -222,6 +222,9 @@ $("against-toggle").addEventListener("click", ({ currentTarget: toggle }) => {
   compareIfAsked();
   if (open) $("after").scrollIntoView({ block: "nearest" });
 });
+scroller.addEventListener("scroll", () => (stuck = isAtBottom()), { passive: true });
+// A notice or a longer strip takes room from it: who reads the end goes on reading the end.
+new ResizeObserver(() => stuck && toBottom()).observe(scroller);
 addEventListener("popstate", () => shown.open(address()));
 
 offerThemes($("theme"));

@@ -75,11 +75,13 @@ async function copied(text, node) {
   }
 }
 
+// While there is no server to ask, this is only what it said last. Shown by the style sheet.
+export const staleElement = () => element("span", "stale", " when last heard of");
+
 export function statusElement(status) {
   const sign = element("span", "sign", SIGNS[status] ?? "?");
   sign.setAttribute("aria-hidden", "true");
-  // While there is no server to ask, this is only what it said last. Shown by the style sheet.
-  const stale = status === "running" ? [element("span", "stale", " when last heard of")] : [];
+  const stale = status === "running" ? [staleElement()] : [];
   const made = element("span", "status", sign, ` ${status}`, ...stale);
   made.dataset.status = status;
   return made;

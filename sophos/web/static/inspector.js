@@ -1,6 +1,6 @@
 // The four identities of a conversation side by side, and what this page knows of its connection.
 
-import { element, idElement, place, Kept, count } from "./elements.js";
+import { element, idElement, place, Kept, count, staleElement } from "./elements.js";
 
 export class Inspector {
   constructor(cards, facts) {
@@ -63,5 +63,6 @@ function cardElement(name, meaning, id, ...facts) {
   const card = element("section", "card", element("h3", "", name), element("small", "", meaning));
   card.append(element("div", "identity", id ? idElement(id, `${name.toLowerCase().replace(/s$/, "")} id`) : "none"));
   card.append(...facts.filter(Boolean).map((fact) => element("div", "fact", fact)));
+  if (facts.includes("newest running")) card.lastChild.append(staleElement());
   return card;
 }

@@ -6,9 +6,9 @@ import { code, element } from "./elements.js";
 const BLOCK_LIMIT = 8000; // characters; a longer text goes on in a new block, laid out by itself
 
 export class Live {
-  // `beforeWrite` and `afterWrite` surround each change of the page.
-  constructor(panel, stream, beforeWrite, afterWrite) {
-    Object.assign(this, { panel, stream, beforeWrite, afterWrite });
+  // `afterWrite` comes after each change of the page.
+  constructor(panel, stream, afterWrite) {
+    Object.assign(this, { panel, stream, afterWrite });
     this.unfolded = false; // whether reasoning is, once a person has said so
     this.clear();
   }
@@ -41,7 +41,6 @@ export class Live {
 
   write() {
     this.frame = 0;
-    this.beforeWrite();
     const { items } = this.heard;
     while (this.item < items.length) {
       const item = items[this.item];

@@ -1,7 +1,7 @@
 // The trace: what the graph did, run by run and step by step. Of an older run the steps are made when
 // it is unfolded: a long conversation has thousands.
 
-import { code, element, folded, idElement, Kept, place, count } from "./elements.js";
+import { code, element, folded, idElement, Kept, place, count, staleElement } from "./elements.js";
 import { resultText } from "./live.js";
 import { stepsByRun } from "./steps.js";
 
@@ -57,7 +57,7 @@ function stepElement({ step, node, state, calls, notes, checkpoint, next }) {
   const sign = element("span", "sign", SIGNS[state]);
   sign.setAttribute("aria-hidden", "true");
   const what = [element("span", "step", `step ${signed(step)}`), ` ${node} `];
-  const badge = element("span", "state", sign, ` ${state}`);
+  const badge = element("span", "state", sign, ` ${state}`, ...(state === "live" ? [staleElement()] : []));
   badge.dataset.state = state;
   const lines = element("ul");
   const input = node === "input";
