@@ -16,10 +16,9 @@ from lab.display import BAD
 LANE: Final = 30  # pixels from one lane to the next
 BAR: Final = 20
 HEAD: Final = 26  # pixels above the first lane
-WIDE: Final = (
-    660  # pixels for all of it: a window of 1280 beside JupyterLab's list of files has 820
-)
-SMALLEST: Final = 0.85  # of its size, where there is less: in a window of 1024 there are 570
+# Beside JupyterLab's list of files there are 828 pixels in a window of 1280, and 572 in one of 1024.
+WIDE: Final = 660  # pixels for all of it
+SMALLEST: Final = 0.85  # of its size, where there is less
 MARGIN: Final = 24  # pixels at the right end, for a number
 LINE: Final = 14  # pixels from one line of words above the lanes to the next
 FEW: Final = 2  # letters: cut down to these, words say nothing
