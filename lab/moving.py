@@ -18,9 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-SLOTS: Final = (
-    16  # rows, each on a page of its own; a beat changes one, so 16 beats in a row are there
-)
+# Rows, each on a page of its own. A beat changes one, so the newest beats are all there, in a row.
+SLOTS: Final = 16
 BEATS: Final = 4  # before the log goes into the file, and again after it
 STEPS: Final = 2000  # of Python; then it stands still, for a copy that begins anew at each change
 _WIDE: Final = 3000  # bytes of a row: more than half a page
