@@ -138,8 +138,11 @@ def container() -> str:
         stdout=subprocess.PIPE,
         text=True,
     )
-    children[str(child.pid)] = child
-    return str(child.pid)
+    name = str(child.pid)
+    children[name] = child
+    # It has its network once it answers: a cable that is laid before stays on the machine.
+    inside(name, ["run", "true"])
+    return name
 
 
 def inside(name: str, command: list[Any]) -> Any:
