@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 WIDGET: Final = "application/vnd.jupyter.widget-view+json"
 CELL_TIMEOUT: Final = 60  # seconds
 METADATA: Final = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
 
