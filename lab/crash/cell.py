@@ -132,7 +132,8 @@ class Crashes:
                     self._client.cancel(started.run)
                 self._watch(stream)
                 return stream.outcome is not None
-        except ApiError:
+        except (ApiError, ProcessError):
+            # It does not answer; or its end is seen already, and nobody is there to be asked.
             return False
 
     def _watch(self, events: Iterable[StreamEvent]) -> None:

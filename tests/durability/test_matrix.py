@@ -117,6 +117,14 @@ def test_whatever_is_cancelled_is_cancelled_wherever_the_process_dies(
     assert broken(cancelled).empty
 
 
+def test_a_viewer_that_comes_back_finds_the_server_dead_and_the_crash_is_counted(
+    root: Path,
+) -> None:
+    frame = matrix(["input.saved", "step.saved(0)"], scenario="long stream", root=root, raw=True)
+    assert list(frame["status"]) == ["interrupted"] * 2
+    assert list(frame["outcome"]) == ["completed"] * 2
+
+
 @pytest.mark.parametrize("scenario", [name for name in SCENARIOS if name not in OFTEN])
 def test_every_scenario_comes_through_a_crash_in_the_middle_of_its_last_reply(
     root: Path, scenario: str
