@@ -74,6 +74,8 @@ class Service:
         # The one place outside `runtime` that starts tasks: it starts the runtime.
         async with asyncio.TaskGroup() as group:
             self._holder = group.create_task(self._hold(opening))
+            # Not a line of its own: one that is cancelled before its first line runs none.
+            self._holder.add_done_callback(self._end_serving)
             report = group.create_task(self._report())
             await self._server.serve(sockets=[self._listener])
             self._answered_last.set()
@@ -102,12 +104,13 @@ class Service:
                 await self._answered_last.wait()
         except SophosError as error:
             self._failure = error
-        finally:
-            if not self._runtime.done():
-                # Whoever waits is told; asking for the exception says that it was looked at.
-                self._runtime.set_exception(ShuttingDown())
-                self._runtime.exception()
-            self._server.should_exit = True
+
+    def _end_serving(self, _: asyncio.Task[None]) -> None:
+        if not self._runtime.done():
+            # Whoever waits is told; asking for the exception says that it was looked at.
+            self._runtime.set_exception(ShuttingDown())
+            self._runtime.exception()
+        self._server.should_exit = True
 
     async def _report(self) -> None:
         try:
