@@ -10,8 +10,8 @@
 
 Armed at start-up only: no route can arm one, and a malformed value refuses to start. A hit is
 written to the file named by SOPHOS_FAILPOINT_LOG, flushed to disk, before the action: one JSON
-line with point, selector, count and pid. `stop` freezes nobody whose owner is gone. Passing a point that is not armed reads one attribute:
-write `if failpoints.armed: failpoints.hit(Point.…)`.
+line with point, selector, count and pid. `stop` freezes nobody whose owner is gone. Passing a
+point that is not armed reads one attribute: write `if failpoints.armed: failpoints.hit(Point.…)`.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def watch(ended: Callable[[], None]) -> None:
 
 
 def freeze() -> None:
-    """SIGSTOP this process, until it is thawed or its owner is gone; an owner that is gone freezes nobody."""
+    """SIGSTOP this process, until it is thawed or its owner is gone. Does nothing if it is gone."""
     with _killed_at_the_end():
         if not _has_ended():
             os.kill(os.getpid(), signal.SIGSTOP)

@@ -143,6 +143,7 @@ class AgentStack:
             for awaited in (self._tools, self._ready):
                 if not awaited.done():
                     awaited.set_exception(ours)
+                    awaited.exception()  # it is in the log, whether or not anybody waits for it
 
 
 # The deferred imports of the runtime: MCP, LangGraph and LangChain take a second of CPU.
