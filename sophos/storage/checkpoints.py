@@ -76,8 +76,10 @@ class Checkpoints(AsyncSqliteSaver):
     async def history(self, thread: str) -> AsyncIterator[tuple[CheckpointTuple, tuple[str, ...]]]:
         """Every checkpoint, oldest first, with its pending nodes.
 
-        Read on a connection of its own: the saver's lock is never held, so no run waits.
+        Read on a connection of its own: the saver's lock is never held, so no run waits. Raises
+        StorageUnavailable if the file is not at its path: opening it there would make an empty one.
         """
+        self._file.check()
         async with open_checkpoints(
             self._path, file=self._file, barrier=False, erase=True
         ) as reader:

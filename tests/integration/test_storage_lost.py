@@ -74,6 +74,22 @@ def test_what_was_refused_is_not_there_when_the_file_is_back(house: House) -> No
     scenario(work())
 
 
+def test_steps_that_are_asked_for_while_the_file_is_away_put_no_empty_one_in_its_place(
+    house: House,
+) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            started = await send(runtime, "hello")
+            await outcome(runtime, started)
+            move(house.database)
+            with pytest.raises(StorageUnavailable, match="put the file back"):
+                [found async for found in await runtime.checkpoints(started.conversation)]
+            assert not house.database.exists()
+            assert (await runtime.conversation(started.conversation)).messages
+
+    scenario(work())
+
+
 def test_a_run_ends_with_a_clear_error_at_its_next_write_and_is_resumable_after_a_restart(
     house: House,
 ) -> None:
