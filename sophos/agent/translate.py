@@ -19,7 +19,7 @@ PREVIEW: int = 2_000  # characters of a tool result that a trace carries
 
 
 def to_message(message: BaseMessage) -> Message:
-    """A message of the record as a plain value."""
+    """A message of the record as a plain value. Raises TypeError for one of a kind no run writes."""
     run = message.additional_kwargs.get("run")
     if isinstance(message, HumanMessage):
         return Message(id=message.id or "", role="user", content=message.text, run=run)
@@ -33,7 +33,8 @@ def to_message(message: BaseMessage) -> Message:
             tool_call_id=message.tool_call_id,
             status=message.status,
         )
-    assert isinstance(message, AIMessage)
+    if not isinstance(message, AIMessage):
+        raise TypeError(f"a thread cannot hold a {type(message).__name__}")
     return Message(
         id=message.id or "",
         role="assistant",

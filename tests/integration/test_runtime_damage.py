@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any, Final
 
 import pytest
+from langchain_core.messages import SystemMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from runtime_parts import House, outcome, scenario
 from runtime_parts import say as send
@@ -89,5 +90,19 @@ def test_a_message_that_is_another_value_is_damage(house: House, value: Any) -> 
         thread = await written(house)
         change(house, f"UPDATE writes SET type = ?, value = ? WHERE {MESSAGES}", *encoded(value))
         await see_damage(house, thread)
+
+    scenario(work())
+
+
+def test_a_message_of_a_kind_that_no_run_writes_is_damage(house: House) -> None:
+    async def work() -> None:
+        thread = await written(house)
+        foreign = encoded([SystemMessage("Be brief.", id="x")])
+        change(house, f"UPDATE writes SET type = ?, value = ? WHERE {MESSAGES}", *foreign)
+        async with house.open("boot-2") as runtime:
+            with pytest.raises(RecordDamaged):
+                await runtime.conversation(thread)
+            with pytest.raises(RecordDamaged):
+                [found async for found in await runtime.checkpoints(thread)]
 
     scenario(work())
