@@ -69,7 +69,9 @@ class Settings:
     config_dir: Path = _setting(
         "CONFIG_DIR", Path("config"), "The folder of mcp.json and system.md.", Path
     )
-    ollama_host: str = _setting("OLLAMA_HOST", "http://localhost:11434", "The model server.", url)
+    ollama_host: str = _setting(
+        "OLLAMA_HOST", "http://localhost:11434", "The model server.", url, secret=True
+    )
     ollama_model: str = _setting("OLLAMA_MODEL", "qwen3", "The model to ask for.")
     ollama_think: bool = _setting("OLLAMA_THINK", True, "Whether to ask for reasoning.", truth)
     ollama_num_ctx: int = _setting(

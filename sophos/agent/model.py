@@ -40,6 +40,12 @@ class ModelOptions:
     token_timeout: float
     done_check: bool = True
 
+    @property
+    def shown_host(self) -> str:
+        """The host as anyone may read it: without the name and password it may hold."""
+        parts = urlsplit(self.host)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
 
 @dataclass(kw_only=True)
 class _Reply:
@@ -98,7 +104,7 @@ class Model:
         connection, so the server stops working.
         """
         gathered = _Reply()
-        with model_errors(self._options.host, begun=lambda: gathered.begun):
+        with model_errors(self._options.shown_host, begun=lambda: gathered.begun):
             await self._gather(messages, tools, gathered, on_piece)
         self._require_whole(gathered)
         reasoning = _whole("".join(gathered.reasoning))
@@ -134,7 +140,7 @@ class Model:
                 names = {model["name"] for model in answer.raise_for_status().json()["models"]}
         except (httpx.HTTPError, ValueError, KeyError, TypeError):
             return (
-                f"No model server answers at {options.host}."
+                f"No model server answers at {options.shown_host}."
                 " Start Ollama there, or correct OLLAMA_HOST."
             )
         if {options.name, f"{options.name}:latest"} & names:

@@ -150,3 +150,16 @@ def test_a_page_that_a_server_answers_with_is_quoted_in_part(house: House) -> No
             assert len(run.error_message or "") < 1_000
 
     scenario(work())
+
+
+def test_a_password_in_the_model_servers_address_is_told_to_nobody(house: House) -> None:
+    async def work() -> None:
+        async with house.open(ollama_host="http://me:hidden-word@127.0.0.1:9") as runtime:
+            run = await outcome(runtime, await send(runtime, "hello"))
+            assert run.error_code == "MODEL_UNREACHABLE"
+            told_of = [run.error_message or "", (await runtime.readiness()).checks["model"]]
+        for text in told_of:
+            assert "http://127.0.0.1:9" in text
+            assert "hidden-word" not in text
+
+    scenario(work())
