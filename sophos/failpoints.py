@@ -74,7 +74,8 @@ class Action(StrEnum):
     SLEEP = "sleep"
 
 
-_TAKES_NUMBER: Final = {Action.EXIT, Action.SLEEP}
+# What takes a number, and its most: an exit code is a byte, and nobody waits longer than a day.
+_MOST: Final = {Action.EXIT: 255, Action.SLEEP: 86_400_000}
 _RULE: Final = re.compile(
     r"(?P<point>[a-z.]+)(?:\((?P<selector>[^()]*)\))?(?:#(?P<nth>\d+))?(?:@(?P<count>\d+))?"
     r"=(?P<action>[a-z]+)(?:\((?P<number>\d+)\))?"
@@ -117,9 +118,14 @@ def _parse(part: str) -> Failpoint:
             f" The actions are {', '.join(Action)}."
         )
     action = Action(found["action"])
-    if (action in _TAKES_NUMBER) != (found["number"] is not None):
-        needs = "needs a number, as in sleep(200)" if action in _TAKES_NUMBER else "takes no number"
+    if (action in _MOST) != (found["number"] is not None):
+        needs = "needs a number, as in sleep(200)" if action in _MOST else "takes no number"
         raise StartupError(f"SOPHOS_FAILPOINTS: the action {action} in {part!r} {needs}.")
+    number = int(found["number"] or 0)
+    if number > _MOST.get(action, 0):
+        raise StartupError(
+            f"SOPHOS_FAILPOINTS: the action {action} in {part!r} takes at most {_MOST[action]}."
+        )
     nth = int(found["nth"] or 1)
     if nth < 1:
         raise StartupError(f"SOPHOS_FAILPOINTS: #nth in {part!r} counts from 1.")
@@ -129,7 +135,7 @@ def _parse(part: str) -> Failpoint:
         nth=nth,
         count=int(found["count"]) if found["count"] else None,
         action=action,
-        number=int(found["number"] or 0),
+        number=number,
     )
 
 
@@ -143,7 +149,14 @@ class Failpoints:
         *,
         freeze: Callable[[], None] = freeze_self,
     ) -> None:
-        """`freeze` carries out the action `stop`."""
+        """`freeze` carries out the action `stop`. Raises StartupError if `log` cannot be written."""
+        if armed and log is not None:
+            try:
+                log.open("a", encoding="utf-8").close()
+            except OSError as error:
+                raise StartupError(
+                    f"SOPHOS_FAILPOINT_LOG cannot be written: {error.strerror}."
+                ) from error
         self.armed = bool(armed)
         self._rules = armed
         self._passed = dict.fromkeys(range(len(armed)), 0)
@@ -152,6 +165,8 @@ class Failpoints:
 
     def hit(self, point: Point, selector: str | None = None, count: int | None = None) -> None:
         """Act if an armed rule matches; raises AgentFailure for the action `raise`."""
+        due: list[Failpoint] = []
+        # All are counted before any acts: one that raises takes no pass from those behind it.
         for index, rule in enumerate(self._rules):
             if rule.point != point or rule.selector not in (None, selector):
                 continue
@@ -159,8 +174,10 @@ class Failpoints:
                 continue
             self._passed[index] += 1
             if self._passed[index] == rule.nth:
-                self._record(rule, selector, count)
-                self._act(rule)
+                due.append(rule)
+        for rule in due:
+            self._record(rule, selector, count)
+            self._act(rule)
 
     def _record(self, rule: Failpoint, selector: str | None, count: int | None) -> None:
         if self._log is None:

@@ -32,6 +32,8 @@ def test_a_rule_names_point_selector_nth_count_and_action() -> None:
         ("tool.returned=sleep", "needs a number"),
         ("tool.returned=kill(3)", "takes no number"),
         ("tool.returned#0=kill", "counts from 1"),
+        ("tool.returned=exit(256)", "at most 255"),
+        ("tool.returned=sleep(99999999999999999999)", "at most 86400000"),
         ("run.recorded=kill; oops", "'oops'"),
     ],
 )
@@ -80,6 +82,20 @@ def test_a_hit_is_on_disk_before_the_action(tmp_path: Path) -> None:
         failpoints.hit(Point.AGENT_ANSWERED, "1")
     [line] = log.read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["point"] == "agent.answered"
+
+
+def test_every_rule_of_a_point_counts_a_pass_at_which_another_one_raises() -> None:
+    failpoints = Failpoints(parse_failpoints("step.saved#1=raise; step.saved#2=raise"))
+    for step in ("1", "2"):
+        with pytest.raises(AgentFailure):
+            failpoints.hit(Point.STEP_SAVED, step)
+    failpoints.hit(Point.STEP_SAVED, "3")
+
+
+def test_a_log_that_cannot_be_written_refuses_to_start(tmp_path: Path) -> None:
+    with pytest.raises(StartupError, match="SOPHOS_FAILPOINT_LOG cannot be written: No such file"):
+        Failpoints(parse_failpoints("agent.answered=stop"), tmp_path / "nowhere" / "hits.jsonl")
+    Failpoints((), tmp_path / "nowhere" / "hits.jsonl")
 
 
 def test_nothing_is_armed_unless_asked_for() -> None:
