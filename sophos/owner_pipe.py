@@ -25,12 +25,22 @@ def watch(ended: Callable[[], None]) -> None:
     def wait() -> None:
         # The descriptor itself: a thread that sleeps in sys.stdin breaks the interpreter's exit.
         with suppress(OSError):
-            while os.read(_STDIN, 4096):
+            while _read_on():
                 pass
         ended()
 
     # A daemon: it sleeps in the kernel and keeps nothing alive.
     threading.Thread(target=wait, name="owner-pipe", daemon=True).start()
+
+
+def _read_on() -> bool:
+    """Wait for what comes, and throw it away; False at the end."""
+    try:
+        return bool(os.read(_STDIN, 4096))
+    except BlockingIOError:
+        # It was handed over without blocking, and is not ours alone to change: nothing is no end.
+        select.select([_STDIN], [], [])
+        return True
 
 
 def freeze() -> None:
@@ -42,8 +52,13 @@ def freeze() -> None:
 
 @contextmanager
 def _killed_at_the_end() -> Iterator[None]:
-    """Have the operating system kill this process if the pipe ends meanwhile. Linux alone can."""
-    if sys.platform != "linux" or not stat.S_ISFIFO(os.fstat(_STDIN).st_mode):
+    """Have the operating system kill this process if the pipe ends meanwhile. Linux alone can.
+
+    It tells an end and something to read by the same signal: an owner must not write to the frozen.
+    """
+    mode = os.fstat(_STDIN).st_mode
+    # Some programs start theirs with a pair of sockets in the place of a pipe.
+    if sys.platform != "linux" or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         yield
         return
     import fcntl  # noqa: PLC0415 - it does not exist on Windows

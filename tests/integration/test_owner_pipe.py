@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import socket
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -32,6 +35,19 @@ ended = threading.Event()
 owner_pipe.watch(ended.set)
 print("watches", flush=True)
 ended.wait()
+"""
+
+TELLS_WHETHER_IT_IS_THE_END = """
+import os, signal
+from sophos import owner_pipe
+def ended():
+    try:
+        print(os.read(0, 1), flush=True)
+    finally:
+        os._exit(0)
+print("watches", flush=True)
+owner_pipe.watch(ended)
+signal.pause()
 """
 
 
@@ -83,6 +99,16 @@ def test_a_frozen_process_is_killed_by_the_end_of_its_owner() -> None:
         assert owned.process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the end of a pipe")
+def test_a_frozen_process_is_killed_by_the_end_of_an_owner_at_a_socket() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs, started(PASSES_A_POINT, "before", stdin=theirs.fileno()) as owned:
+        theirs.close()
+        owned.see_frozen()
+        ours.close()
+        assert owned.process.wait() == -signal.SIGKILL
+
+
 def test_a_thawed_process_goes_on_and_sees_the_end_for_itself() -> None:
     with started(PASSES_A_POINT, "before") as owned:
         owned.see_frozen()
@@ -108,3 +134,15 @@ def test_the_end_is_told_and_nothing_that_is_written_before_it() -> None:
         assert owned.process.poll() is None
         owned.end_of_owner()
         assert owned.process.wait() == 0
+
+
+def test_a_pipe_that_does_not_block_is_watched_to_its_end_all_the_same() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with started(TELLS_WHETHER_IT_IS_THE_END, stdin=reading) as owned:
+        os.close(reading)
+        assert owned.said() == "watches\n"
+        os.write(writing, b"anything")
+        until(lambda: fcntl.ioctl(writing, termios.FIONREAD, bytes(4)) == bytes(4), what="the read")
+        os.close(writing)
+        assert owned.said() == "b''\n"
