@@ -60,6 +60,7 @@ class Toolbox:
         self._variables = variables(config_dir, memory_file)
         self._terms = terms
         self._links: dict[str, Link] = {}
+        self._leaving: list[Link] = []  # told to end, and not yet seen to have ended
         self._read: bytes | None = None  # mcp.json as the links were made from it
         self._reading = asyncio.Lock()
         self._closed = False
@@ -126,7 +127,7 @@ class Toolbox:
             if self._closed:
                 raise ToolsUnavailable("The tools are closed: the server is shutting down.")
             content = read_bytes(self._file)
-            if content == self._read:
+            if content == self._read and not self._leaving:
                 return
             servers = parse_servers(content, self._file, self._variables)
             if servers:
@@ -152,7 +153,10 @@ class Toolbox:
 
     async def _drop(self, names: list[str]) -> None:
         for name in names:
-            self._links[name].leave()
-        for name in names:
-            await self._links[name].close()
-            del self._links[name]
+            link = self._links.pop(name)
+            link.leave()
+            self._leaving.append(link)
+        # A link is forgotten only once it has ended: whoever is cancelled here leaves it to the next.
+        while self._leaving:
+            await self._leaving[-1].close()
+            self._leaving.pop()

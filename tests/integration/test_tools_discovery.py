@@ -203,6 +203,27 @@ def test_a_changed_file_is_followed_and_what_stays_the_same_stays_connected(tmp_
     assert [len(pids(tmp_path / name)) for name in ("kept", "changed", "new")] == [1, 2, 1]
 
 
+def test_a_server_whose_end_was_not_waited_for_is_started_anew_when_it_is_wanted_again(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        servers = {"a": small(tmp_path / "a")}
+        async with toolbox_in(tmp_path, servers) as toolbox:
+            await toolbox.offer()
+            configure(tmp_path, {})
+            asking = asyncio.create_task(toolbox.offer())
+            await asyncio.sleep(0)  # it has told the server to end, and waits for that
+            asking.cancel()
+            await asyncio.wait([asking])
+            assert asking.cancelled()
+            configure(tmp_path, servers)
+            assert "a__look" in await names(toolbox)
+
+    asyncio.run(scenario())
+    assert len(pids(tmp_path / "a")) == 2
+    assert not any(alive(pid) for pid in pids(tmp_path / "a"))
+
+
 def test_a_broken_file_is_told_and_changes_nothing(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with toolbox_in(tmp_path, {"a": small(tmp_path / "a")}) as toolbox:
