@@ -59,9 +59,10 @@ class Registry:
         """Do something beside the runs; a drain waits for it too."""
         self._keep(work)
 
-    def active(self, conversation: str) -> Run | None:
-        found = self._active.get(conversation)
-        return found.run if found else None
+    def alive(self, run: Run) -> bool:
+        """Whether the run is alive in this process."""
+        found = self._active.get(run.conversation_id)
+        return found is not None and found.run.id == run.id
 
     async def claimed(self, conversation: str) -> None:
         """Return once no run of the conversation is on record that this process is about to register."""
@@ -70,9 +71,9 @@ class Registry:
 
     def cancel(self, run: Run) -> bool:
         """Signal a run whose cancel is on record. False if it is not alive in this process."""
-        found = self._active.get(run.conversation_id)
-        if found is None or found.run.id != run.id:
+        if not self.alive(run):
             return False
+        found = self._active[run.conversation_id]
         found.cancel_requested = True
         found.stop()
         return True
@@ -159,7 +160,9 @@ class Registry:
         due = self._unrecorded.get(conversation)
         if due is not None:
             await self._executor.record(*due)
-            self._unrecorded.pop(conversation, None)
+            # Another may have recorded it first, and a later run's be due by now.
+            if self._unrecorded.get(conversation) is due:
+                del self._unrecorded[conversation]
 
     def _claimed(self, conversation: str, claiming: asyncio.Task[Claim]) -> None:
         self._claiming[conversation].discard(claiming)

@@ -103,10 +103,11 @@ class Runtime:
         """
         await self._existing(conversation)
         newest = await self._watched(conversation, run)
-        if newest.status is RunStatus.RUNNING and self.registry.active(conversation) is None:
+        if newest.status is RunStatus.RUNNING and not self.registry.alive(newest):
             # Its row was read before it was registered, or before it ended.
             await self.registry.claimed(conversation)
-            newest = await self._watched(conversation, newest.id)
+            if not self.registry.alive(newest):
+                newest = await self._watched(conversation, newest.id)
         return await self.registry.subscribe(
             conversation, newest=newest, last_event_id=last_event_id
         )

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,10 @@ from runtime_parts import say as send
 
 from lab.model.script import call, say
 from sophos.errors import RunNotResumable, SessionInProgress, StorageUnavailable
-from sophos.run import RunStatus
+from sophos.protections import Protections
+from sophos.run import Run, RunStatus
+from sophos.runtime.registry import Registry
+from sophos.storage.runs import Runs
 
 ADD: Any = call("lab__add", text="one")
 
@@ -94,6 +98,48 @@ def test_an_outcome_that_cannot_be_recorded_is_recorded_as_soon_as_it_can(house:
             view = await runtime.conversation(started.conversation)
             assert (view.active_run, view.resumable) == (None, False)
             assert view.conversation.message_count == 2
+
+    scenario(work())
+
+
+class Held(Runs):
+    """The first outcome is committed, and whoever recorded it is told once `go` is set."""
+
+    def __init__(self, runs: Runs) -> None:
+        super().__init__(runs._database)
+        self.committed, self.go = asyncio.Event(), asyncio.Event()
+
+    async def finish(self, run_id: str, **outcome: Any) -> Run | None:
+        recorded = await super().finish(run_id, **outcome)
+        if not self.committed.is_set():
+            self.committed.set()
+            await self.go.wait()
+        return recorded
+
+
+def test_an_outcome_that_is_due_is_not_forgotten_for_one_that_was_recorded_twice(
+    house: House,
+) -> None:
+    async def work() -> None:
+        async with house.open() as opened:
+            runs = Held(opened.record.runs)
+            executor = replace(opened.registry._executor, runs=runs)
+            registry = Registry(runs=runs, executor=executor, protections=Protections())
+            runtime = replace(opened, registry=registry)
+            with trouble(house, "UPDATE OF status ON runs"):
+                first = await send(runtime, "hello")
+                await watch(runtime, first.conversation)
+            settling = asyncio.create_task(registry.settle(first.conversation))
+            await runs.committed.wait()
+            house.model.hold(0)
+            second = await send(runtime, "again", first.conversation)
+            with trouble(house, "UPDATE OF status ON runs"):
+                house.model.release()
+                await watch(runtime, first.conversation)
+                runs.go.set()
+                await settling
+            await until_status(runtime, second.run, RunStatus.COMPLETED)
+            await runtime.drain()
 
     scenario(work())
 

@@ -16,7 +16,7 @@ from lab.model.script import hang_after, say
 from sophos.errors import NotFound
 from sophos.events import End, Gap, Sent
 from sophos.protections import Protections
-from sophos.run import RunStatus
+from sophos.run import Run, RunStatus
 from sophos.runtime.answers import Started
 from sophos.runtime.registry import Registry
 from sophos.runtime.service import Runtime
@@ -225,6 +225,42 @@ def test_a_viewer_who_comes_between_the_claim_and_the_run_sees_all_of_the_run(
             seen = await watching
             assert (ending(seen), seen[0].id) == ("completed", f"{(await starting).run}:1")
             await runtime.drain()
+
+    scenario(work())
+
+
+class Stale(Runs):
+    """The newest run, as its row was when it was read: it reaches its reader once `go` is set."""
+
+    def __init__(self, runs: Runs) -> None:
+        super().__init__(runs._database)
+        self.was_read, self.go = asyncio.Event(), asyncio.Event()
+
+    async def latest(self, conversation_id: str) -> Run | None:
+        found = await super().latest(conversation_id)
+        self.was_read.set()
+        await self.go.wait()
+        return found
+
+
+def test_a_viewer_who_read_the_row_before_another_run_took_its_place_is_told_its_end(
+    house: House,
+) -> None:
+    async def work() -> None:
+        async with house.open() as opened:
+            older = await begin(house, opened)
+            runs = Stale(opened.record.runs)
+            runtime = replace(opened, record=replace(opened.record, runs=runs))
+            watching = asyncio.create_task(watch(runtime, older.conversation))
+            await runs.was_read.wait()
+            house.model.release()
+            await outcome(opened, older)
+            house.model.hold(20)
+            newer = await send(opened, "Write an essay of 60 words.", older.conversation)
+            runs.go.set()
+            assert ending(await watching) == "completed"
+            house.model.release()
+            await outcome(opened, newer)
 
     scenario(work())
 
