@@ -9,10 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
 from lab.stream import StreamEvent, told
 from lab.witness import Effect, ReceivedCall
+
+COMPLETED: Final = "completed"
+TRACKER: Final = "tasks"  # the server's name in front of its tools'
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -58,6 +61,22 @@ def judged(evidence: Evidence) -> dict[str, Any]:
     }
 
 
+def unexplained(evidence: Evidence) -> str | None:
+    """What no crash explains while every protection is on; None if there is nothing of the kind.
+
+    Whatever was killed is gone on with to its end, a result on record stands for an effect, and a
+    call with a key has one.
+    """
+    if evidence.outcome != COMPLETED:
+        return f"The last run is {evidence.outcome}, after {evidence.resumes} resumes."
+    if lost := effects_lost(evidence.effects, evidence.messages):
+        return f"{lost} calls have a result on record, and never had their effect."
+    keyed = [effect for effect in evidence.effects if effect.key is not None]
+    if (times := effects_per_call(keyed)) > 1:
+        return f"A call with a key had its effect {times} times."
+    return None
+
+
 def messages_lost(sent: Sequence[str], messages: Messages) -> int:
     """How many accepted messages the record does not have."""
     return (Counter(sent) - _from_user(messages)).total()
@@ -77,6 +96,15 @@ def tools_repeated(received: Iterable[ReceivedCall]) -> int:
 def effects_per_call(effects: Iterable[Effect]) -> int:
     """The most effects that any one call had; 0 if none had any."""
     return max(Counter((effect.tool, effect.title) for effect in effects).values(), default=0)
+
+
+def effects_lost(effects: Iterable[Effect], messages: Messages) -> int:
+    """How many calls the record has a good result of, though their effect never happened."""
+    happened = {(f"{TRACKER}__{effect.tool}", effect.title) for effect in effects}
+    calls = [call for message in messages for call in message.get("tool_calls") or ()]
+    asked = {call["id"]: (call["name"], call["args"].get("title")) for call in calls}
+    good = [message for message in messages if message.get("status") == "success"]
+    return sum(asked[message["tool_call_id"]] not in happened for message in good)
 
 
 def calls_unanswered(requests: Iterable[Messages]) -> int:

@@ -125,6 +125,38 @@ def test_a_promise_is_broken_only_while_every_protection_is_on(column: str) -> N
     assert list(broken(frame).index) == [1]
 
 
+@pytest.mark.parametrize(
+    ("planted", "words"),
+    [
+        ({"outcome": "failed", "resumes": 5}, "The last run is failed, after 5 resumes."),
+        ({"outcome": "interrupted"}, "The last run is interrupted"),
+        ({"effects": [effect("one")]}, "1 calls have a result on record, and never had"),
+        ({"effects": []}, "2 calls have a result on record"),
+        ({"effects": [*WELL.effects, effect("one", "k"), effect("one", "l")]}, "effect 2 times"),
+    ],
+)
+def test_work_that_did_not_come_to_its_end_is_a_fault_with_every_protection_on(
+    planted: dict[str, Any], words: str
+) -> None:
+    calls = [
+        {"id": title, "name": "tasks__create_task", "args": {"title": title}}
+        for title in ("one", "two")
+    ]
+    results = [
+        RESULT | {"id": call["id"], "status": "success", "tool_call_id": call["id"]}
+        for call in calls
+    ]
+    asked = {"id": "a/0", "role": "assistant", "content": "", "tool_calls": calls}
+    well = replace(WELL, messages=[user("Do it"), asked, *results, ANSWER])
+    cell = Cell(scenario="three tools", off=frozenset(), rule="run.recorded")
+    assert cell.row(well) == cell.row(WELL)
+    row = cell.row(replace(well, **planted))
+    assert row["status"] == "fault"
+    assert words in row["outcome"]
+    off = replace(cell, off=frozenset({Protection.RECONCILE}))
+    assert off.row(replace(well, **planted))["status"] == WELL.status
+
+
 def test_what_no_crash_explains_is_a_row_of_its_own_and_a_broken_promise() -> None:
     cell = Cell(scenario="three tools", off=frozenset(), rule="run.recorded")
     faulty = cell.fault(ApiError("NO_ANSWER", "It does not answer.", 0))
