@@ -119,6 +119,24 @@ def test_two_messages_whose_processes_died_come_in_their_order(
     assert house.statuses() == ["interrupted", "interrupted", "completed"]
 
 
+def test_a_message_that_never_reached_a_thread_with_nothing_pending_is_not_completed(
+    house: House,
+) -> None:
+    async def begin() -> None:
+        async with house.open() as runtime:
+            await outcome(runtime, await send(runtime, "First"))
+
+    scenario(begin())
+    kill_at(house, "run.recorded", text="Second", conversation=conversation_of(house))
+
+    async def work() -> None:
+        record = await resumed_to_the_end(house)
+        assert [text for role, text in record if role == "user"] == ["First", "Second"]
+
+    scenario(work())
+    assert house.statuses() == ["completed", "interrupted", "completed"]
+
+
 def test_a_cancel_that_was_on_record_is_the_outcome_even_though_the_process_died(
     house: House,
 ) -> None:
