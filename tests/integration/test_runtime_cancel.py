@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from runtime_parts import House, ending, outcome, resume, scenario, told, traces, watch
@@ -14,6 +16,8 @@ from lab.model.script import call, hang, say
 from sophos.errors import RunNotActive
 from sophos.events import TraceEvent
 from sophos.run import RunStatus
+from sophos.runtime.event_log import EventLog
+from sophos.runtime.executor import ActiveRun
 from sophos.runtime.service import Runtime
 
 WAIT: Any = call("lab__add", then="wait")
@@ -91,6 +95,47 @@ def test_a_cancel_before_the_graph_starts_keeps_the_message(house: House) -> Non
                 "user",
                 "assistant",
             ]
+
+    scenario(work())
+
+
+def test_a_run_that_is_stopped_before_its_task_begins_asks_no_model(house: House) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            runs = runtime.record.runs
+            started = await send(runtime, "hello")
+            await outcome(runtime, started)
+            house.model.forget_requests()
+            row = replace(await runtime.run(started.run), id=str(uuid4()), status=RunStatus.RUNNING)
+            claim = await runs.claim(run=replace(row, finished_at=None), title=None, body="")
+            active = ActiveRun(run=claim.run, log=EventLog(row.id))
+            active.stop()
+            await runtime.registry._executor.execute(active)
+            assert (await runtime.run(row.id)).status is RunStatus.INTERRUPTED
+            assert not house.model.requests()
+
+    scenario(work())
+
+
+def test_a_second_stop_does_not_break_into_the_cleaning_up_after_the_first(house: House) -> None:
+    async def work() -> None:
+        cleaned = []
+
+        async def drive() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                cleaned.append("whole")
+
+        async with house.open() as runtime:
+            run = await outcome(runtime, await send(runtime, "hello"))
+        active = ActiveRun(run=run, log=EventLog(run.id), driving=asyncio.create_task(drive()))
+        for _ in range(2):
+            await asyncio.sleep(0)
+            active.stop()
+        await asyncio.wait([active.driving])
+        assert cleaned == ["whole"]
 
     scenario(work())
 

@@ -290,3 +290,17 @@ def test_a_shutdown_ends_every_stream_with_the_runs_outcome(house: House) -> Non
         assert house.statuses() == ["interrupted"]
 
     scenario(work())
+
+
+def test_a_stream_whose_end_is_never_announced_lets_its_viewers_go(house: House) -> None:
+    async def work() -> None:
+        unannounced = house.failpoint("outcome.recorded=raise")
+        async with house.open(failpoints=unannounced) as runtime:
+            started = await begin(house, runtime)
+            watching = asyncio.create_task(watch(runtime, started.conversation))
+            await asyncio.sleep(0)
+            house.model.release()
+            assert not isinstance((await watching)[-1].event, End)
+            assert ending(await watch(runtime, started.conversation)) == "completed"
+
+    scenario(work())

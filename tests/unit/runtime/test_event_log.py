@@ -72,3 +72,19 @@ def test_a_long_replay_is_no_gap() -> None:
         assert (await read(log, 0))[-1].event == END
 
     run(scenario())
+
+
+def test_what_was_replayed_gives_nobody_leave_to_fall_further_behind() -> None:
+    async def scenario() -> None:
+        log = EventLog("r")
+        for text in "abc":
+            log.publish(token(text))
+        stream = log.follow(0)
+        assert [(await anext(stream)).id for _ in range(3)] == ["r:1", "r:2", "r:3"]
+        waiting = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0)  # it has had all there was, and waits
+        for _ in range(event_log.BACKLOG + 1):
+            log.publish(token("x"))
+        assert (await waiting).event == Gap()
+
+    run(scenario())
