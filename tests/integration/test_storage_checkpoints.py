@@ -37,6 +37,21 @@ async def put_writes(record: Record) -> None:
     await record.checkpoints.aput_writes(at, writes, "task")
 
 
+class Told:
+    """An observer that remembers what it was told is on disk."""
+
+    def __init__(self) -> None:
+        self.saved: list[str] = []
+
+    def writes_saved(self, writes: Any) -> None:
+        self.saved.append(f"writes {writes}")
+
+    def checkpoint_saving(self, step: int) -> None: ...
+
+    def checkpoint_saved(self, step: int, source: str) -> None:
+        self.saved.append(f"checkpoint {step} {source}")
+
+
 @pytest.mark.parametrize(("write", "table"), [(put, "checkpoints"), (put_writes, "writes")])
 def test_a_write_that_is_cancelled_is_whole_and_holds_nobody_up(
     tmp_path: Path, write: Any, table: str
@@ -103,5 +118,29 @@ def test_a_write_that_fails_leaves_no_transaction_behind(
                     await write(record)
                 assert other.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
             await record.runs.claim(run=make_run(), title="Hello", body="")
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("write", [put, put_writes])
+def test_a_write_into_a_file_that_is_moved_meanwhile_is_not_told_of(
+    tmp_path: Path, write: Any
+) -> None:
+    async def work() -> None:
+        async with opened(tmp_path) as record:
+            told = Told()
+            with (
+                closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as other,
+                record.checkpoints.observed("thread", told),
+            ):
+                other.execute("BEGIN IMMEDIATE")
+                writing = asyncio.create_task(write(record))
+                while not record.checkpoints.lock.locked():  # noqa: ASYNC110 - the library's own lock
+                    await asyncio.sleep(0)
+                (tmp_path / "db").rename(tmp_path / "moved")
+                other.execute("COMMIT")
+                with pytest.raises(StorageUnavailable, match="moved"):
+                    await writing
+            assert told.saved == []
 
     asyncio.run(work())

@@ -200,3 +200,15 @@ async def every_run(store: Store) -> list[sqlite3.Row]:
     [(count,)] = await store.database.read("SELECT count(*) FROM runs")
     assert len(rows) == count
     return rows
+
+
+def test_a_transaction_in_a_file_that_is_moved_meanwhile_is_not_acknowledged(
+    tmp_path: Path,
+) -> None:
+    async def work() -> None:
+        async with open_store(tmp_path / "db") as store:
+            with pytest.raises(StorageUnavailable, match="moved"):
+                async with store.database.transaction():
+                    (tmp_path / "db").rename(tmp_path / "moved")
+
+    asyncio.run(work())
