@@ -292,6 +292,20 @@ def test_a_shutdown_ends_every_stream_with_the_runs_outcome(house: House) -> Non
     scenario(work())
 
 
+def test_a_run_that_is_drained_before_it_is_driven_stops_at_its_first_boundary(
+    house: House,
+) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            started = await send(runtime, "hello")
+            await runtime.drain()
+            assert (await runtime.run(started.run)).status is RunStatus.INTERRUPTED
+            assert (await runtime.conversation(started.conversation)).resumable
+        assert not house.model.requests()
+
+    scenario(work())
+
+
 def test_a_stream_whose_end_is_never_announced_lets_its_viewers_go(house: House) -> None:
     async def work() -> None:
         unannounced = house.failpoint("outcome.recorded=raise")
