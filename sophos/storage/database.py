@@ -63,10 +63,11 @@ class Database:
         *,
         writer: aiosqlite.Connection,
         reader: aiosqlite.Connection,
+        owned: bool = True,
         erase: bool = True,
     ) -> None:
         self.path = path
-        self.file = OpenFile(path)
+        self.file = OpenFile(path, owned=owned)
         self.erase = erase
         self.write_lock = asyncio.Lock()
         self._writer = writer
@@ -194,7 +195,7 @@ async def open_database(
             await _wait_at_most(writer, BUSY_TIMEOUT)
             reader = await opened.enter_async_context(connect(file))
             await reader.execute_fetchall("PRAGMA query_only = ON")
-        database = Database(file, writer=writer, reader=reader, erase=erase)
+        database = Database(file, writer=writer, reader=reader, owned=single_owner, erase=erase)
         opened.push_async_callback(database.close)
         yield database
 

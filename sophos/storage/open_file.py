@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from sophos.errors import StorageUnavailable
+from sophos.storage.owner import LOCK_SUFFIX
 
 _MOVED: Final = (
     "The database file, or one beside it, was moved, replaced or deleted while the server had it"
@@ -20,12 +21,14 @@ _MOVED: Final = (
 
 
 class OpenFile:
-    """The database, its write-ahead log and the index of that. Make it while they are open."""
+    """The database, its write-ahead log, the index of that and, if owned, the lock. Make it while they are open."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, owned: bool = True) -> None:
         # What was committed last may stand in the log alone. By the index the programs that have the
         # file open know of each other: with one of its own, another starts the log over on top of us.
-        paths = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
+        # And with a lock file of its own, another takes itself for the owner, and our runs for dead.
+        suffixes = ("", "-wal", "-shm", *((LOCK_SUFFIX,) if owned else ()))
+        paths = [path.with_name(path.name + suffix) for suffix in suffixes]
         self._parts = {part: _identity(part) for part in paths}
 
     def check(self) -> None:

@@ -19,6 +19,7 @@ from typing import Final
 
 from sophos.errors import StartupError
 
+LOCK_SUFFIX: Final = ".lock"
 _HELD_ELSEWHERE: Final = {errno.EACCES, errno.EAGAIN, errno.EDEADLK}
 _TEXT_LIMIT: Final = 4096  # bytes
 # A child that a killed owner was just starting has the lock until its program is loaded.
@@ -48,7 +49,7 @@ async def hold(database: Path, *, owner: str) -> AsyncIterator[None]:
     Raises StartupError naming the owner if there is one, OSError if there can be no lock file.
     """
     # Python opens files so that a program started later does not have them.
-    file = os.open(database.with_name(database.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    file = os.open(database.with_name(database.name + LOCK_SUFFIX), os.O_RDWR | os.O_CREAT, 0o644)
     try:
         await _take(file, database)
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -39,7 +39,7 @@ def aside(file: Path) -> Path:
     return file.with_name(file.name + ".aside")
 
 
-@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", ".lock"])
 @pytest.mark.parametrize("take", [move, replace])
 def test_a_message_is_refused_while_another_file_or_none_is_at_the_path(
     house: House, take: Callable[[Path], None], suffix: str
