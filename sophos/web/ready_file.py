@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ def announced(path: Path | None, facts: dict[str, Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        # Only our own: another process may have been given the same name meanwhile.
-        if path.exists() and path.read_text(encoding="utf-8") == text:
-            path.unlink()
+        # Only our own: another process may have been given the same name meanwhile. And whatever
+        # became of it, a stop goes on.
+        with suppress(OSError, UnicodeDecodeError):
+            if path.read_text(encoding="utf-8") == text:
+                path.unlink()
