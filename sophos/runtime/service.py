@@ -129,6 +129,11 @@ class Runtime:
         messages = await (await self.agent()).messages(conversation)
         told = {message.id for message in messages}
         owed = [run for run in owed if run.id not in told]
+        latest = await self.record.runs.latest(conversation)
+        if latest is not None and (newest is None or latest.id != newest.id):
+            # It came meanwhile: what it found and what it made are mixed above. Nothing is left to
+            # a person as long as it works, and whoever follows it is told of its end.
+            active = latest
         return ConversationView(
             conversation=found,
             messages=messages,

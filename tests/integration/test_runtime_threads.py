@@ -158,3 +158,28 @@ def test_a_message_is_told_though_its_run_saves_it_while_the_record_is_read(
         assert view.owed == []
 
     scenario(work())
+
+
+def test_a_run_that_comes_while_the_record_is_read_leaves_nothing_to_resume(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        async with house.open() as runtime:
+            first = await send(runtime, "One")
+            await outcome(runtime, first)
+            house.model.hold(0)
+            head, came = runtime.record.checkpoints.head, []
+
+            async def coming(thread: str) -> Any:
+                found = await head(thread)
+                if not came:
+                    came.append("")
+                    came.append((await send(runtime, "Two", first.conversation)).run)
+                return found
+
+            monkeypatch.setattr(runtime.record.checkpoints, "head", coming)
+            view = await runtime.conversation(first.conversation)
+            assert (view.active_run, view.resumable) == (came[1], False)
+            house.model.release()
+
+    scenario(work())
