@@ -9,6 +9,7 @@ checkpoint is put is the *write barrier*.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -26,7 +27,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from sophos.errors import reading_record
+from sophos.errors import StorageUnavailable, reading_record
 from sophos.storage.connection import connect, storage_edge
 from sophos.storage.head import Head, head_of, pending_nodes, well_formed
 from sophos.storage.open_file import OpenFile
@@ -58,6 +59,8 @@ class Checkpoints(AsyncSqliteSaver):
         self._barrier = barrier
         self._in_flight: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
         self._observers: dict[str, Observer] = {}
+        self._turn = asyncio.Lock()
+        self._found_locked = 0.0  # the loop's time when a wait for another program's lock was over
 
     @contextmanager
     def observed(self, thread: str, observer: Observer) -> Iterator[None]:
@@ -162,7 +165,23 @@ class Checkpoints(AsyncSqliteSaver):
         self._in_flight.pop(thread_id, None)
 
     async def _whole(self, write: Coroutine[Any, Any, T]) -> T:
-        return await whole(write, connection=self.conn)
+        return await whole(self._in_turn(write), connection=self.conn)
+
+    async def _in_turn(self, write: Coroutine[Any, Any, T]) -> T:
+        clock = asyncio.get_running_loop().time
+        asked = clock()
+        async with self._turn:
+            if self._found_locked > asked:
+                # As in Database.transaction: who waited behind one that waited in vain has waited
+                # for the same. Whoever reads a thread waits behind them all.
+                write.close()
+                raise StorageUnavailable
+            try:
+                return await write
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                    self._found_locked = clock()
+                raise
 
 
 @asynccontextmanager

@@ -123,6 +123,29 @@ def test_a_write_that_fails_leaves_no_transaction_behind(
 
 
 @pytest.mark.parametrize("write", [put, put_writes])
+def test_whoever_waits_behind_a_write_that_waited_in_vain_is_refused_with_it(
+    tmp_path: Path, write: Any
+) -> None:
+    tried: list[str] = []
+
+    async def work() -> None:
+        async with opened(tmp_path) as record:
+            connection = record.checkpoints.conn
+            await connection.execute_fetchall("PRAGMA busy_timeout = 100")
+            await connection.set_trace_callback(tried.append)
+            with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                writes = [asyncio.create_task(write(record)) for _ in range(5)]
+                await asyncio.wait(writes)
+                assert {type(each.exception()) for each in writes} == {StorageUnavailable}
+                assert sum(said.startswith("INSERT") for said in tried) == 1
+                other.execute("COMMIT")
+            await write(record)
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("write", [put, put_writes])
 def test_a_write_into_a_file_that_is_moved_meanwhile_is_not_told_of(
     tmp_path: Path, write: Any
 ) -> None:
