@@ -9,12 +9,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
+from lab.crash.scenarios import Scenario
 from lab.stream import StreamEvent, told
 from lab.witness import Effect, ReceivedCall
+from sophos.failpoints import Point
+from sophos.run import RunStatus
 
 Messages = Sequence[Mapping[str, Any]]
+
+# What no crash may do, wherever it comes, while every protection is on.
+NEVER: Final = ("messages_lost", "messages_doubled", "told_twice", "calls_unanswered")
+# Between a call's effect and its record nobody can know of the effect: such a call is made again.
+OPEN_WINDOW: Final = Point.TOOL_RETURNED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +64,23 @@ def judged(evidence: Evidence) -> dict[str, Any]:
         "outcome": evidence.outcome,
         "seconds": round(evidence.seconds, 2),
     }
+
+
+def breaks_a_promise(row: Mapping[str, Any], scenario: Scenario, point: str) -> bool:
+    """Whether a crash at this point did what none may do while every protection is on.
+
+    A call reaches its server again, and has a second effect if it has no key, at the one open
+    window alone. After it all nothing is left to do, and right after the restart nothing runs.
+    """
+    again = scenario.calls if point == OPEN_WINDOW else 0
+    most = 2 if again and not scenario.keyed else 1
+    return (
+        any(row[name] for name in NEVER)
+        or row["tools_repeated"] > again
+        or row["effects_per_call"] > most
+        or row["status"] == RunStatus.RUNNING
+        or row["outcome"] != RunStatus.COMPLETED
+    )
 
 
 def messages_lost(sent: Sequence[str], messages: Messages) -> int:
