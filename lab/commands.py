@@ -47,7 +47,7 @@ COMMANDS: Final = (
     Command(
         name="matrix",
         meaning="kill Sophos at every point, resume it, and say what became of it",
-        module="lab.matrix",
+        module="lab.crash.command",
         needs_packages=True,
     ),
     Command(

@@ -3,31 +3,31 @@
     matrix()                                                 three tools, every point
     matrix(points=["tool.returned"], protections=[(), "IDEMPOTENCY_KEY"],
            scenario="three tools with keys")                 with the protection, and without
-    python3 -m lab matrix --protection CALL_TASKS            the same as a command
-    python3 -m lab matrix --each-protection                  what the absence of each one shows
+    matrix(scenario=SCENARIOS, seed=range(20))               every scenario, passes of twenty seeds
 
 Each row is a real process that was killed with SIGKILL, started again, and resumed or sent a new
-message, on a bench that is gone afterwards. The same seed gives the same frame.
+message, on a bench that is gone afterwards. The same seed gives the same frame. As a command:
+`python3 -m lab matrix`, in `lab.crash.command`.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import pandas as pd
 
 from lab.crash.cell import FAULT, FAULTS, NONE_OFF, Cell, Then, open_crashes
 from lab.crash.progress import Progress
 from lab.crash.scenarios import SCENARIOS
-from lab.crash.signs import MISSING, as_text, cells_of, summary
-from lab.crash.windows import choose
+from lab.crash.verdicts import breaks_a_promise
+from lab.crash.windows import choose, windows
 from lab.workspace import ROOT
 from sophos.failpoints import Point
 from sophos.protections import Protection
@@ -41,8 +41,6 @@ COLUMNS: Final = (
 )
 RAW_COLUMNS: Final = ("resumes", "outcome", "seconds")
 _WINDOW: Final = re.compile(r"(?P<point>[a-z.]+)(\([^()]*\))?(#[1-9]\d*)?(@\d+)?")
-# What no crash may do while every protection is on.
-_NEVER: Final = ("messages_lost", "messages_doubled", "told_twice", "calls_unanswered")
 
 Off = str | Iterable[str]
 
@@ -53,13 +51,14 @@ def matrix(
     scenario: str | Iterable[str] = DEFAULT_SCENARIO,
     *,
     then: Then | Iterable[Then] = "resume",
-    seed: int = 0,
+    seed: int | Iterable[int] = 0,
     raw: bool = False,
     root: Path = ROOT,
 ) -> pd.DataFrame:
     """One row per scenario, protections switched off, point, and way to go on.
 
-    A point is a name, and the seed chooses which pass of it; or a whole rule, `tool.returned#2`.
+    A point is a name, and the seed chooses which pass of it: with several seeds, one row for each
+    pass that any of them chooses. Or it is a whole rule, `tool.returned#2`.
     Each of `protections` is a name or several: what is switched off together. A point that a
     scenario never passes has no row; one that is not passed without a protection has the status
     "not passed". `effects_per_call` is the most effects that any one call had; `calls_unanswered`
@@ -78,7 +77,7 @@ def cells(
     scenario: str | Iterable[str],
     *,
     then: Then | Iterable[Then] = "resume",
-    seed: int,
+    seed: int | Iterable[int],
 ) -> list[Cell]:
     """The crashes of a matrix in the order of its rows."""
     names = [scenario] if isinstance(scenario, str) else list(scenario)
@@ -88,13 +87,13 @@ def cells(
         )
     asked = list(Point) if points is None else list(points)
     ways: list[Any] = [then] if isinstance(then, str) else list(then)
-    rules = {name: [_rule(name, point, seed) for point in asked] for name in names}
+    seeds = [seed] if isinstance(seed, int) else list(seed)
+    rules = {name: [_rules(name, point, seeds) for point in asked] for name in names}
     return [
         Cell(scenario=name, off=_off(off), rule=rule, then=way)
         for name in names
         for off in protections
-        for rule in rules[name]
-        if rule is not None
+        for rule in chain.from_iterable(rules[name])
         for way in ways
     ]
 
@@ -139,8 +138,8 @@ def crashes(wanted: Sequence[Cell], *, root: Path = ROOT) -> pd.DataFrame:
 
 def broken(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows where a promise was broken though every protection was on."""
-    harm = (frame["status"] == FAULT) | frame[list(_NEVER)].any(axis="columns")
-    return frame[(frame["protection_off"] == NONE_OFF) & harm]
+    rows: list[Any] = frame.to_dict("records")
+    return frame[[_breaks(row) for row in rows]]
 
 
 def every_protection() -> list[tuple[str, ...]]:
@@ -152,91 +151,35 @@ def every_protection() -> list[tuple[str, ...]]:
     return [(), *((name, *also.get(name, ())) for name in wanted)]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Kill Sophos at every point, restart it, go on, and say what became of it."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    try:
-        off = [_off(names.split(",")) for names in options.protection or ()]
-        wanted = _wanted(options, off)
-    except ValueError as error:
-        parser.error(str(error))
-    single = {name for names in off for name in names}
-    promised = list(Protection) if options.each_protection or options.full else sorted(single)
-    signs = cells_of(promised)
-    frame = crashes([*wanted, *signs])
-    table, shown = frame[: len(wanted)], summary(promised, frame[len(wanted) :])
-    faults = len(broken(frame))
-    if len(table):
-        print(table.to_string(index=False), end="\n\n")
-    if len(shown):
-        print(as_text(shown), end="\n\n")
-    missing = list(shown["as_promised"]).count(MISSING)
-    print(f"{len(frame)} crashes, {faults} that broke a promise.", end="")
-    print(f" {missing} absences that did not show." if len(signs) else "")
-    return 1 if faults or missing else 0
+def _breaks(row: Mapping[str, Any]) -> bool:
+    if row["protection_off"] != NONE_OFF or row["status"] == FAULT:
+        return bool(row["status"] == FAULT)
+    return breaks_a_promise(row, SCENARIOS[row["scenario"]], _name(row["point"]))
 
 
-def _wanted(options: argparse.Namespace, off: list[frozenset[Protection]]) -> list[Cell]:
-    every = list(SCENARIOS)
-    asked = options.point or options.scenario or off
-    if options.each_protection and not asked and not options.full:
-        return []
-    return cells(
-        options.point,
-        off or (every_protection() if options.full else [()]),
-        options.scenario or (every if options.full else DEFAULT_SCENARIO),
-        then=options.then or (get_args(Then) if options.full else "resume"),
-        seed=options.seed,
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lab matrix", description=main.__doc__)
-    parser.add_argument("--scenario", action="append", choices=list(SCENARIOS))
-    parser.add_argument("--point", action="append", help="a point, or a rule: tool.returned#1")
-    parser.add_argument(
-        "--protection",
-        action="append",
-        metavar="NAME",
-        help="switch it off, and show what that does; several at once with commas; given again,"
-        " another set of rows",
-    )
-    parser.add_argument(
-        "--each-protection",
-        action="store_true",
-        help="what the absence of each protection shows, side by side with its presence",
-    )
-    parser.add_argument(
-        "--continue",
-        dest="then",
-        action="append",
-        choices=get_args(Then),
-        help="how it goes on after the restart (resume)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="which pass of each point (0)")
-    parser.add_argument(
-        "--full",
-        action="store_true",
-        help="every scenario, every point, every protection, both ways to go on: takes hours",
-    )
-    return parser
-
-
-def _rule(scenario: str, point: str, seed: int) -> str | None:
-    found = _WINDOW.fullmatch(point)
-    if found is None or found["point"] not in list(Point):
+def _rules(scenario: str, point: str, seeds: Iterable[int]) -> list[str]:
+    if _name(point) not in list(Point):
         raise ValueError(
             f"There is no point {point!r}. There are {', '.join(Point)}."
             " A certain pass of one is written as in tool.returned(tasks__create_task)#2."
         )
-    return choose(SCENARIOS[scenario], Point(point), seed) if point in list(Point) else point
+    if point not in list(Point):
+        return [point]
+    place = SCENARIOS[scenario]
+    chosen = {choose(place, Point(point), seed) for seed in seeds}
+    return [rule for rule in windows(place, Point(point)) if rule in chosen]
+
+
+def _name(rule: str) -> str:
+    """The point that a rule is of; nothing for what is no rule."""
+    found = _WINDOW.fullmatch(rule)
+    return found["point"] if found else ""
 
 
 def _off(off: Off) -> frozenset[Protection]:
-    """Raises ValueError for a protection that there is not."""
-    return frozenset(map(Protection, [off] if isinstance(off, str) else off))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    names = [off] if isinstance(off, str) else list(off)
+    if unknown := [name for name in names if name not in list(Protection)]:
+        raise ValueError(
+            f"There is no protection {unknown[0]!r}. There are {', '.join(Protection)}."
+        )
+    return frozenset(map(Protection, names))

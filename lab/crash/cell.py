@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from lab.bench import Bench
 from lab.client import ApiError, Client, Started
 from lab.crash.scenarios import SCENARIOS, Scenario
-from lab.crash.verdicts import Evidence, judged, unexplained
+from lab.crash.verdicts import Evidence, effects_lost, judged
 from lab.facts import NotSeen
 from lab.model.script import say, think
 from lab.process import ProcessError
@@ -54,8 +54,10 @@ class Cell:
     def row(self, evidence: Evidence) -> dict[str, Any]:
         """One row of a matrix."""
         row = self._place() | judged(evidence)
-        said = None if self.off else unexplained(evidence)
-        return row if said is None else row | {"status": FAULT, "outcome": said}
+        if not self.off and (lost := effects_lost(evidence.effects, evidence.messages)):
+            said = f"{lost} of the calls have a good result on record, and never had their effect."
+            row |= {"status": FAULT, "outcome": said}
+        return row
 
     def fault(self, error: Exception) -> dict[str, Any]:
         """The row of a crash that could not be gone through with."""

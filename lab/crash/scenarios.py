@@ -15,6 +15,7 @@ ESSAY: Final = " ".join(f"Sentence {number} says a little more." for number in r
 
 SLOW: Final = 3.0  # seconds; by then what the quick one left is on disk, however busy the machine
 STOPS_AFTER: Final = 40  # tokens
+_KEYED: Final = "create_task_once"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,12 @@ class Scenario:
     @property
     def calls(self) -> int:
         return sum(len(calls_of(turn)) for turn in self.turns)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether every call is of a tool that takes an idempotency key."""
+        names = [step["name"] for turn in self.turns for step in calls_of(turn)]
+        return bool(names) and all(name == f"tasks__{_KEYED}" for name in names)
 
     @property
     def last_step(self) -> int:
@@ -80,7 +87,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         Scenario(
             name="three tools with keys",
             message="Create three tasks, each once.",
-            turns=(_create("one", "two", "three", tool="create_task_once"), _LAST),
+            turns=(_create("one", "two", "three", tool=_KEYED), _LAST),
         ),
         Scenario(
             name="slow tool beside a quick one",

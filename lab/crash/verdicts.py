@@ -11,13 +11,19 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
+from lab.crash.scenarios import Scenario
 from lab.stream import StreamEvent, told
 from lab.witness import Effect, ReceivedCall
-
-COMPLETED: Final = "completed"
-TRACKER: Final = "tasks"  # the server's name in front of its tools'
+from sophos.failpoints import Point
+from sophos.run import RunStatus
 
 Messages = Sequence[Mapping[str, Any]]
+
+# What no crash may do, wherever it comes, while every protection is on.
+NEVER: Final = ("messages_lost", "messages_doubled", "told_twice", "calls_unanswered")
+# Between a call's effect and its record nobody can know of the effect: such a call is made again.
+OPEN_WINDOW: Final = Point.TOOL_RETURNED
+TRACKER: Final = "tasks"  # the server's name in front of its tools'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,20 +67,21 @@ def judged(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def unexplained(evidence: Evidence) -> str | None:
-    """What no crash explains while every protection is on; None if there is nothing of the kind.
+def breaks_a_promise(row: Mapping[str, Any], scenario: Scenario, point: str) -> bool:
+    """Whether a crash at this point did what none may do while every protection is on.
 
-    Whatever was killed is gone on with to its end, a result on record stands for an effect, and a
-    call with a key has one.
+    A call reaches its server again, and has a second effect if it has no key, at the one open
+    window alone. After it all nothing is left to do, and right after the restart nothing runs.
     """
-    if evidence.outcome != COMPLETED:
-        return f"The last run is {evidence.outcome}, after {evidence.resumes} resumes."
-    if lost := effects_lost(evidence.effects, evidence.messages):
-        return f"{lost} calls have a result on record, and never had their effect."
-    keyed = [effect for effect in evidence.effects if effect.key is not None]
-    if (times := effects_per_call(keyed)) > 1:
-        return f"A call with a key had its effect {times} times."
-    return None
+    again = scenario.calls if point == OPEN_WINDOW else 0
+    most = 2 if again and not scenario.keyed else 1
+    return (
+        any(row[name] for name in NEVER)
+        or row["tools_repeated"] > again
+        or row["effects_per_call"] > most
+        or row["status"] == RunStatus.RUNNING
+        or row["outcome"] != RunStatus.COMPLETED
+    )
 
 
 def messages_lost(sent: Sequence[str], messages: Messages) -> int:

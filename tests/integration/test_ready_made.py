@@ -35,9 +35,9 @@ def dev_container() -> dict[str, Any]:
 
 
 def binder(home: Path) -> dict[str, str]:
-    """What Binder's own environment has: Jupyter on the path, and a home."""
+    """What Binder's own environment has: Jupyter on the path, a home, and room for what is left."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {"HOME": str(home), "CONDA_PREFIX": sys.prefix, "PATH": path}
+    return {"HOME": str(home), "CONDA_PREFIX": sys.prefix, "PATH": path, "TMPDIR": str(home)}
 
 
 def run(*command: str, home: Path) -> str:

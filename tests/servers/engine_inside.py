@@ -15,7 +15,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -81,9 +80,11 @@ def connect_all(targets: list[tuple[str, int]]) -> list[str]:
 def enter(root: str, volumes: Mapping[str, str], hosts: str) -> str:
     """Put the image's /app, which cannot be written then, and the volumes where they belong.
 
-    Everything else is this machine's, /tmp and Python included.
+    Everything else is this machine's, /tmp and Python included. Containers of one image share the
+    folder, and each has mounts of its own in it.
     """
-    new = Path(tempfile.mkdtemp())
+    new = Path(root, "entered")
+    new.mkdir(exist_ok=True)
     run("mount", "--make-rprivate", "/")
     run("mount", "-t", "tmpfs", "none", str(new))
     for entry in Path("/").iterdir():
