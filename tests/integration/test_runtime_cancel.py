@@ -121,20 +121,22 @@ def test_a_second_stop_does_not_break_into_the_cleaning_up_after_the_first(house
     async def work() -> None:
         cleaned = []
 
-        async def drive() -> None:
+        async def drive() -> int | None:
             try:
                 await asyncio.Event().wait()
             finally:
                 await asyncio.sleep(0)
                 cleaned.append("whole")
+            return None
 
         async with house.open() as runtime:
             run = await outcome(runtime, await send(runtime, "hello"))
-        active = ActiveRun(run=run, log=EventLog(run.id), driving=asyncio.create_task(drive()))
+        driving = asyncio.create_task(drive())
+        active = ActiveRun(run=run, log=EventLog(run.id), driving=driving)
         for _ in range(2):
             await asyncio.sleep(0)
             active.stop()
-        await asyncio.wait([active.driving])
+        await asyncio.wait([driving])
         assert cleaned == ["whole"]
 
     scenario(work())

@@ -168,18 +168,19 @@ def test_a_run_that_comes_while_the_record_is_read_leaves_nothing_to_resume(
             first = await send(runtime, "One")
             await outcome(runtime, first)
             house.model.hold(0)
-            head, came = runtime.record.checkpoints.head, []
+            head = runtime.record.checkpoints.head
 
             async def coming(thread: str) -> Any:
                 found = await head(thread)
-                if not came:
-                    came.append("")
-                    came.append((await send(runtime, "Two", first.conversation)).run)
+                monkeypatch.undo()
+                await send(runtime, "Two", first.conversation)
                 return found
 
             monkeypatch.setattr(runtime.record.checkpoints, "head", coming)
             view = await runtime.conversation(first.conversation)
-            assert (view.active_run, view.resumable) == (came[1], False)
+            newest = await runtime.record.runs.latest(first.conversation)
+            assert newest is not None
+            assert (newest.input, view.active_run, view.resumable) == ("Two", newest.id, False)
             house.model.release()
 
     scenario(work())

@@ -149,14 +149,9 @@ def test_a_call_is_made_again_at_the_open_window_alone_and_nothing_is_left_undon
 def test_a_good_result_on_record_whose_effect_never_happened_is_a_fault(
     effects: list[Effect], lost: int
 ) -> None:
-    calls = [
-        {"id": title, "name": "tasks__create_task", "args": {"title": title}}
-        for title in ("one", "two")
-    ]
-    results = [
-        RESULT | {"id": call["id"], "status": "success", "tool_call_id": call["id"]}
-        for call in calls
-    ]
+    ids = ("one", "two")
+    calls = [{"id": one, "name": "tasks__create_task", "args": {"title": one}} for one in ids]
+    results = [RESULT | {"id": one, "status": "success", "tool_call_id": one} for one in ids]
     asked = {"id": "a/0", "role": "assistant", "content": "", "tool_calls": calls}
     well = replace(WELL, messages=[user("Do it"), asked, *results, ANSWER])
     cell = Cell(scenario="three tools", off=frozenset(), rule="run.recorded")
