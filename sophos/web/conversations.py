@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from sophos.errors import ForbiddenOrigin, NotFound, RunWaiting, SessionInProgress
-from sophos.web.export import begun, jsonl_lines, markdown_parts
+from sophos.web.export import jsonl_lines, markdown_parts
 from sophos.web.inputs import Before, ExportFormat, Id, Limit, Rendering, Since
 from sophos.web.opened import OpenedRuntime
 from sophos.web.problems import Responses, described
@@ -114,7 +114,8 @@ async def export(
 ) -> Response:
     """The conversation as a file. What is promised about it: it is a view, and never read back."""
     if format == "jsonl":
-        lines = await begun(jsonl_lines(await runtime.checkpoints(conversation)))
-        return StreamingResponse(lines, media_type="application/jsonl")
+        # All of it before any status is sent: a step that cannot be read must not look like the end.
+        lines = [line async for line in jsonl_lines(await runtime.checkpoints(conversation))]
+        return Response("".join(lines), media_type="application/jsonl")
     parts = markdown_parts(await runtime.conversation(conversation))
     return StreamingResponse(parts, media_type="text/markdown")

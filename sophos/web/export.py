@@ -56,18 +56,6 @@ async def jsonl_lines(checkpoints: AsyncIterator[Checkpoint]) -> AsyncIterator[s
         yield json.dumps(_projected(checkpoint), ensure_ascii=False) + "\n"
 
 
-async def begun(parts: AsyncIterator[str]) -> AsyncIterator[str]:
-    """The same parts, the first one read already: what it raises comes before any status is sent."""
-    first = await anext(parts, "")
-    return _continued(first, parts)
-
-
-async def _continued(first: str, parts: AsyncIterator[str]) -> AsyncIterator[str]:
-    yield first
-    async for part in parts:
-        yield part
-
-
 def _projected(checkpoint: Checkpoint) -> dict[str, Any]:
     last: dict[str, Any] | None = None
     if checkpoint.last_message is not None:

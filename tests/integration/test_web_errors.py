@@ -34,16 +34,24 @@ class Broken(ScriptedRuntime):
         raise self.error
 
     async def checkpoints(self, conversation: str) -> AsyncIterator[Checkpoint]:  # noqa: ARG002
-        """As the real one: it is begun before anything is read."""
-        return Unreadable(self.error)
+        """As the real one: it is begun before anything is read, and its last step may be damaged."""
+        return but_the_last(self.error)
 
 
-class Unreadable(AsyncIterator[Checkpoint]):
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-    async def __anext__(self) -> Checkpoint:
-        raise self.error
+async def but_the_last(error: Exception) -> AsyncIterator[Checkpoint]:
+    for step in (-1, 0):
+        yield Checkpoint(
+            checkpoint_id=str(step),
+            parent_id=None,
+            step=step,
+            source="loop",
+            next=(),
+            run=None,
+            message_count=0,
+            created_at="2026-01-01T00:00:00.000Z",
+            last_message=None,
+        )
+    raise error
 
 
 @pytest.mark.parametrize(
