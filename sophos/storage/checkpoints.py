@@ -142,11 +142,9 @@ class Checkpoints(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         thread = config["configurable"]["thread_id"]
+        observer = self._observers.get(thread)
 
         async def write() -> RunnableConfig:
-            observer = self._observers.get(thread)
-            if observer:
-                observer.checkpoint_saving(metadata["step"])
             saved = await super(Checkpoints, self).aput(config, checkpoint, metadata, new_versions)
             self._file.check()
             if observer:
@@ -157,6 +155,8 @@ class Checkpoints(AsyncSqliteSaver):
         if self._barrier:
             while waiting := self._in_flight[thread]:
                 await asyncio.wait(waiting)
+        if observer:
+            observer.checkpoint_saving(metadata["step"])
         return await self._whole(write())
 
     async def adelete_thread(self, thread_id: str) -> None:
