@@ -111,7 +111,7 @@ def effects_lost(effects: Iterable[Effect], messages: Messages) -> int:
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
     asked = {call["id"]: (call["name"], call["args"].get("title")) for call in calls}
     good = [message for message in messages if message.get("status") == "success"]
-    return sum(asked[message["tool_call_id"]] not in happened for message in good)
+    return sum(asked.get(message["tool_call_id"]) not in happened for message in good)
 
 
 def calls_unanswered(requests: Iterable[Messages]) -> int:
