@@ -19,7 +19,7 @@ from runtime_parts import (
 )
 from runtime_parts import say as send
 
-from lab.model.script import call, say
+from lab.model.script import call, fail, say
 from sophos.errors import NotFound, RunNotResumable, SessionInProgress
 from sophos.events import End, Token, Trace, TraceEvent
 from sophos.run import RunStatus
@@ -173,6 +173,23 @@ def test_there_is_nothing_to_resume_on_a_finished_conversation_or_an_unknown_one
             with pytest.raises(NotFound):
                 await resume(runtime, "00000000-0000-4000-8000-000000000000")
         assert house.statuses() == ["completed"]
+
+    scenario(work())
+
+
+def test_a_resume_that_is_sent_again_with_its_key_is_the_first_one_though_that_is_over(
+    house: House,
+) -> None:
+    async def work() -> None:
+        house.model.script([fail(503, "overloaded"), [say("Done.")]])
+        async with house.open() as runtime:
+            thread = (await outcome(runtime, await send(runtime, "hello"))).conversation_id
+            first = await runtime.start_resume(conversation=thread, key="once")
+            assert (await outcome(runtime, first)).status is RunStatus.COMPLETED
+            assert await runtime.start_resume(conversation=thread, key="once") == first
+            with pytest.raises(RunNotResumable):
+                await runtime.start_resume(conversation=thread, key="another")
+        assert house.statuses() == ["failed", "completed"]
 
     scenario(work())
 

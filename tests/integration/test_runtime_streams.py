@@ -12,7 +12,7 @@ import pytest
 from runtime_parts import House, answer, ending, only_conversation, outcome, scenario, watch
 from runtime_parts import say as send
 
-from lab.model.script import hang_after, say
+from lab.model.script import say
 from sophos.errors import NotFound
 from sophos.events import End, Gap, Sent
 from sophos.protections import Protections
@@ -280,9 +280,8 @@ def test_a_viewer_that_leaves_never_touches_the_run(house: House) -> None:
 
 def test_a_shutdown_ends_every_stream_with_the_runs_outcome(house: House) -> None:
     async def work() -> None:
-        house.model.script([hang_after(3)])
         async with house.open(shutdown_grace=0.1) as runtime:
-            started = await send(runtime, "hello")
+            started = await begin(house, runtime)
             watching = asyncio.create_task(watch(runtime, started.conversation))
             await asyncio.sleep(0)
             await runtime.drain()
