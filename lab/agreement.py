@@ -61,7 +61,10 @@ def effects_on_record(effects: pd.DataFrame, writes: pd.DataFrame) -> Verdict:
     """
     results = [what for what in writes["what"] if what.startswith("result of ")]
     done, known = len(effects), len(results)
-    faults = [f"effects in the world: {done}, results on record: {known}"] if done != known else []
+    seen = f"effects in the world: {done}, results on record: {known}"
+    if titles := ", ".join(dict.fromkeys(effects["title"])):
+        seen = f"{titles}: {seen}"
+    faults = [seen] if done != known else []
     missing = [] if done or known else ["an effect, or a result on record"]
     claim = "the record tells of each effect"
-    return check(claim, faults=faults, seen=f"effects: {done}, results: {known}", missing=missing)
+    return check(claim, faults=faults, seen=seen, missing=missing)
