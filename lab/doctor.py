@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         rows = [asdict(finding) for finding in findings]
         print(json.dumps({"missing": lacking, "findings": rows}, indent=2))
     else:
-        print(f"{lacking or 'Nothing'} of {len(findings)} things that were looked at is missing.")
+        print(f"Missing: {lacking or 'nothing'}, of {len(findings)} things that were looked at.")
     return 1 if lacking else 0
 
 
@@ -78,8 +78,8 @@ def examine(
         yield node(environment)
         yield settings(environment.python, environ)
         yield from tool_servers(config, environ, SETUP)
-    yield port(environ)
     session = read_session(environment.state / "session.json")
+    yield port(environ, session)
     yield port_of("JupyterLab", JUPYTER_PORT, session)
     yield port_of("the web site", SITE_PORT, session)
     yield door(environ)
@@ -107,7 +107,7 @@ def python(environment: Environment) -> Finding:
 def uv(environment: Environment) -> Finding:
     program = find_uv(environment)
     if program is None:
-        remedy = "none needed: set-up installs it when it has to install anything"
+        remedy = "nothing to do: set-up installs it when it has to install anything"
         return note("uv", "neither on PATH nor in .venv", remedy)
     return good("uv", f"{ask(program, '--version')}, {program}")
 

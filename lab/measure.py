@@ -1,8 +1,9 @@
-"""`lab measure`: how fast it is here, as tables. Nothing in them passes or fails."""
+"""How fast it is here, as tables. Nothing in them passes or fails."""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Final
 
 FOLDER: Final = Path(__file__).parents[1] / "tests" / "benchmarks"
 _PREFIX: Final = "measure_"
+_AS_WRITTEN: Final = argparse.RawDescriptionHelpFormatter
 
 
 def scripts() -> dict[str, Path]:
@@ -19,11 +21,21 @@ def scripts() -> dict[str, Path]:
     return {script.stem.removeprefix(_PREFIX): script for script in found}
 
 
+def meaning(script: Path) -> str:
+    """The first sentence of what a script says of itself."""
+    return (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or "").splitlines()[0]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the scripts named, or all of them."""
     known = scripts()
-    parser = argparse.ArgumentParser(prog="lab measure", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)}")
+    about = "\n".join(f"  {name:<12} {meaning(script)}" for name, script in known.items())
+    parser = argparse.ArgumentParser(
+        prog="lab measure", description=__doc__, epilog=about, formatter_class=_AS_WRITTEN
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="name", help="what to measure (everything there is)"
+    )
     parser.add_argument("--samples", type=int, default=5, help="of each figure; its median is told")
     parser.add_argument("--json", type=Path, help="a folder for a file of every sample")
     options = parser.parse_args(arguments)

@@ -57,7 +57,7 @@ def _format(connection: sqlite3.Connection, known: int) -> Finding:
         return missing(subject, seen, "start the newer version of Sophos that wrote it")
     if version < known:
         seen = f"it has format {version} of {known}"
-        return note(subject, seen, "none needed: the next start brings it up to date")
+        return note(subject, seen, "nothing to do: the next start brings it up to date")
     return good(subject, f"{version}, the newest")
 
 

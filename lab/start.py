@@ -156,8 +156,17 @@ def _tell_of_the_first(environment: Environment, options: argparse.Namespace) ->
     print(f"The lab is running already (pid {session.pid}).\n")
     print(*session.lines(), sep="\n")
     print(f"\nCtrl-C where it was started ends it, and so does: kill {session.pid}")
+    if ignored := _wished(options):
+        print(f"It goes on as it was started: {' and '.join(ignored)} would need a new start.")
     _open(session, options, os.environ)
     return 0
+
+
+def _wished(options: argparse.Namespace) -> list[str]:
+    """The options given that only a start can follow."""
+    usual = vars(command_line().parse_args([]))
+    given = [name for name, value in vars(options).items() if value != usual[name]]
+    return [f"--{name.replace('_', '-')}" for name in given if name != "no_browser"]
 
 
 def _endings() -> list[signal.Signals]:

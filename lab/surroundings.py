@@ -63,14 +63,14 @@ def port_number(text: str) -> int:
     return int(text)
 
 
-def port(environ: Mapping[str, str]) -> Finding:
+def port(environ: Mapping[str, str], session: Session | None = None) -> Finding:
     """The port that Sophos asks for."""
     text = environ.get("PORT") or str(PORT)
     try:
         number = port_number(text)
     except ValueError as error:
         return missing("PORT", f"{text!r} is no port", str(error))
-    return port_of("Sophos", number)
+    return port_of("Sophos", number, session)
 
 
 def port_of(program: str, number: int, session: Session | None = None) -> Finding:
@@ -80,7 +80,7 @@ def port_of(program: str, number: int, session: Session | None = None) -> Findin
         return good(subject, "free")
     if session and any(urlsplit(url).port == number for url in session.pages.values()):
         return good(subject, f"taken by the lab that runs here, pid {session.pid}")
-    return note(subject, whose(number), "none needed: the lab takes another port and says so")
+    return note(subject, whose(number), "nothing to do: the lab takes another and says so")
 
 
 def settings(python: Path, environ: Mapping[str, str]) -> Finding:

@@ -1,4 +1,4 @@
-"""What a large record costs: 10,000 conversations with 100,000 runs, some left by a dead process.
+"""What a large record costs: 100,000 runs of 10,000 conversations, some of a dead process.
 
 Recovery is timed inside one process, from the open record to the last run reconciled; the start and
 the first page of the list over HTTP, as a page asks for it. What recovery turned into `interrupted`

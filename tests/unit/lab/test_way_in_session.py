@@ -38,6 +38,19 @@ def test_a_second_start_finds_the_first(tmp_path: Path, capsys: pytest.CaptureFi
     told = capsys.readouterr().out
     assert "running already (pid 4711)" in told
     assert "http://127.0.0.1:5173" in told
+    assert "as it was started" not in told
+
+
+def test_what_a_second_start_asks_for_in_vain_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = Environment(root=tmp_path)
+    wishes = ["--no-browser", "--port", "6000", "--tokens-per-second", "0"]
+    with hold(environment.session_lock):
+        write_session(environment.state / "session.json", SESSION)
+        assert main(wishes, environment) == 0
+    line = "as it was started: --port and --tokens-per-second would need a new start."
+    assert line in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

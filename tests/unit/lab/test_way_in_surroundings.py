@@ -104,12 +104,12 @@ def test_a_door_that_is_open_to_others_is_missing_its_token(
 def test_a_finding_reads_as_a_sentence() -> None:
     told = [
         good("Disk", "it is there"),
-        note("Disk", "small", "none needed"),
+        note("Disk", "small", "nothing to do"),
         missing("Disk", "full", "rm x"),
     ]
     assert [str(finding) for finding in told] == [
         "ok: Disk: it is there.",
-        "note: Disk: small. None needed.",
+        "note: Disk: small. Nothing to do.",
         "missing: Disk: full. To mend it: rm x.",
     ]
 
@@ -148,6 +148,7 @@ def test_a_port_that_this_lab_has_is_its_own_and_no_trouble() -> None:
         number = taken.getsockname()[1]
         page = {"Web site": f"http://127.0.0.1:{number}/"}
         ours = Session(pid=7, model="scripted", pages=page)
+        assert port({"PORT": str(number)}, ours) == port_of("Sophos", number, ours)
         found = port_of("the web site", number, ours)
         assert (found.verdict, found.seen) == (
             Verdict.GOOD,
