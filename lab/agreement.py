@@ -57,7 +57,7 @@ def interrupted_has_work(outlook: pd.DataFrame) -> Verdict:
 def effects_on_record(effects: pd.DataFrame, writes: pd.DataFrame) -> Verdict:
     """For each effect that a witness saw there is a result on record, and the other way round.
 
-    `effects` are the witness's rows for a thread's calls, `writes` is `tables.writes(thread)`.
+    `effects` are the tracker's rows for a thread's calls, `writes` is `tables.writes(thread)`.
     """
     results = [what for what in writes["what"] if what.startswith("result of ")]
     done, known = len(effects), len(results)

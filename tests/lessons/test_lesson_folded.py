@@ -126,5 +126,5 @@ def test_a_lesson_that_was_only_opened_is_saved_as_it_is(reader: Reader) -> None
 
     reader.opens(scenario)
     after = nbformat.read(reader.lesson, as_version=4)  # type: ignore[no-untyped-call]
-    # What JupyterLab writes of the language, where a kernel was left from before, is another matter.
+    # Of the notebook it may rewrite the language: where a kernel was left from before it does.
     assert after.cells == before.cells
