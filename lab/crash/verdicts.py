@@ -69,10 +69,10 @@ def judged(evidence: Evidence) -> dict[str, Any]:
 def breaks_a_promise(row: Mapping[str, Any], scenario: Scenario, point: str) -> bool:
     """Whether a crash at this point did what none may do while every protection is on.
 
-    A call reaches its server again, and has a second effect if it has no key, at the one open
+    One call reaches its server again, and has a second effect if it has no key, at the one open
     window alone. After it all nothing is left to do, and right after the restart nothing runs.
     """
-    again = scenario.calls if point == OPEN_WINDOW else 0
+    again = 1 if point == OPEN_WINDOW else 0
     most = 2 if again and not scenario.keyed else 1
     return (
         any(row[name] for name in NEVER)

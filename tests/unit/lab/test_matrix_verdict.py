@@ -131,6 +131,7 @@ def test_a_promise_is_broken_only_while_every_protection_is_on(column: str) -> N
         ("three tools", "tool.returned#1", {"tools_repeated": 1, "effects_per_call": 2}, False),
         ("three tools", "tool.recorded#3", {"tools_repeated": 1}, True),
         ("three tools", "step.saved(1)", {"effects_per_call": 2}, True),
+        ("three tools", "tool.returned#1", {"tools_repeated": 2}, True),
         ("three tools", "tool.returned#1", {"effects_per_call": 3}, True),
         ("three tools with keys", "tool.returned#1", {"tools_repeated": 1}, False),
         ("three tools with keys", "tool.returned#1", {"effects_per_call": 2}, True),
