@@ -57,11 +57,14 @@ def interrupted_has_work(outlook: pd.DataFrame) -> Verdict:
 def effects_on_record(effects: pd.DataFrame, writes: pd.DataFrame) -> Verdict:
     """For each effect that a witness saw there is a result on record, and the other way round.
 
-    `effects` are the witness's rows for a thread's calls, `writes` is `tables.writes(thread)`.
+    `effects` are the tracker's rows for a thread's calls, `writes` is `tables.writes(thread)`.
     """
     results = [what for what in writes["what"] if what.startswith("result of ")]
     done, known = len(effects), len(results)
-    faults = [f"effects in the world: {done}, results on record: {known}"] if done != known else []
+    seen = f"effects in the world: {done}, results on record: {known}"
+    if titles := ", ".join(dict.fromkeys(effects["title"])):
+        seen = f"{titles}: {seen}"
+    faults = [seen] if done != known else []
     missing = [] if done or known else ["an effect, or a result on record"]
     claim = "the record tells of each effect"
-    return check(claim, faults=faults, seen=f"effects: {done}, results: {known}", missing=missing)
+    return check(claim, faults=faults, seen=seen, missing=missing)

@@ -30,6 +30,16 @@ DEFAULTS: Final = {
         "checkForUpdates": False,
     }
 }
+# A lesson is opened with its outputs folded (tests/lessons/record.py). In place of each JupyterLab
+# would show its first line, which is an answer or, of a table, a tag.
+STYLE: Final = """\
+.jp-OutputPlaceholder .jp-PlaceholderText { display: none; }
+.jp-OutputPlaceholder .jp-Placeholder-contentContainer::before {
+  content: "Output folded. Run the cell, or click here to see what is recorded.";
+  color: var(--jp-ui-font-color2);
+  font-family: var(--jp-ui-font-family);
+}
+"""
 READ_AT_ONCE: Final = 4096  # bytes
 
 
@@ -57,9 +67,13 @@ def main() -> int:
 
 def _write_defaults(config: Path) -> None:
     """What JupyterLab's page starts from; what a person chooses there goes on top."""
-    place = config / "labconfig" / "default_setting_overrides.json"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(json.dumps(DEFAULTS), encoding="utf-8")
+    for name, text in {
+        "labconfig/default_setting_overrides.json": json.dumps(DEFAULTS),
+        "custom/custom.css": STYLE,
+    }.items():
+        place = config / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
 
 
 def _trust(notary: Any, folder: Path) -> None:
@@ -88,6 +102,7 @@ def _flags(folder: Path, host: str, port: int) -> list[str]:
         "LabApp.extension_manager": "readonly",
         "LabApp.check_for_updates_class": ("jupyterlab.handlers.announcements.NeverCheckForUpdate"),
         "LabApp.news_url": None,
+        "LabApp.custom_css": True,
     }
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         # In a container one often is root, and the token guards the door there as well.

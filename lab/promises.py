@@ -22,6 +22,7 @@ from lab.check import Verdict, check, counted
 from lab.stream import StreamEvent
 
 _QUOTED: Final = 40  # characters
+_NAMED: Final = 3  # effects that are named where all is well; more are counted
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -112,7 +113,10 @@ def effects_once(
             if name not in expected
         ]
     missing = [] if names or expected is not None else ["an effect that a witness saw"]
-    return check(claim, faults=faults, seen=counted(len(rows), "effect"), missing=missing)
+    seen = counted(len(rows), "effect")
+    if 0 < len(rows) <= _NAMED:
+        seen += f": {_listed(rows)}"
+    return check(claim, faults=faults, seen=seen, missing=missing)
 
 
 def calls_not_repeated(events: Mapping[str, Sequence[StreamEvent]]) -> Verdict:

@@ -89,8 +89,9 @@ class Tables:
                 if wanted in (None, row["conversation_id"])
             ]
         columns = ["run", "conversation", "kind", "resume_of", "status", "error_code", "owner"]
-        ids = ["id", "conversation_id", "boot_id", "started_at", "finished_at", "error_message"]
-        return frame(rows, columns, ids if raw else [])
+        more = ["id", "conversation_id", "boot_id", "started_at", "finished_at", "error_message"]
+        # A message may name an address with a port.
+        return frame(rows, columns, ["input", *more] if raw else [])
 
     def checkpoints(self, conversation: str, *, raw: bool = False) -> pd.DataFrame:
         """A thread's states, oldest first: after the input (step −1), and after each step."""

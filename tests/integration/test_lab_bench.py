@@ -104,6 +104,7 @@ def test_a_run_that_is_frozen_and_killed_after_an_effect_is_resumed(bench: Bench
     runs = bench.tables.runs()
     assert list(runs["status"]) == ["interrupted", "completed"]
     assert list(runs["owner"]) == ["server#1", "server#2"]
+    assert list(bench.tables.runs(raw=True)["input"]) == ["Remember the sun", ""]
     assert bench.client.text(resumed.run).answer == "Saved."
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import nbformat
 from nbclient import NotebookClient
@@ -20,6 +20,9 @@ METADATA: Final = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# How a notebook says that the outputs of a cell are folded. JupyterLab adds the one key where it
+# finds the other: with both, a lesson that was only opened is saved as it is.
+FOLDED: Final = {"collapsed": True, "jupyter": {"outputs_hidden": True}}
 
 
 def record(lesson: Path) -> float:
@@ -42,8 +45,22 @@ def record(lesson: Path) -> float:
         for output in cell.get("outputs", []):
             # A widget lives in its kernel and has another id each time. Its text stays.
             output.get("data", {}).pop(WIDGET, None)
+    fold(notebook)
     nbformat.write(notebook, lesson)  # type: ignore[no-untyped-call]
     return seconds
+
+
+def fold(notebook: Any) -> None:
+    """Have each output open folded, so that no answer is read before its question is met.
+
+    Running a cell unfolds it. All are folded, and none by what it says: whatever a learner sees is
+    then their own.
+    """
+    for cell in notebook.cells:
+        for key in FOLDED:
+            cell.metadata.pop(key, None)
+        if cell.get("outputs"):
+            cell.metadata.update(nbformat.from_dict(FOLDED))  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Final
 
 from figures import figures
 from notebook import FENCED, ROOT, Notebook
-from record import WIDGET
+from record import FOLDED, WIDGET
 
 CELLS: Final = range(25, 46)
 MOST_WORDS: Final = 1100
@@ -124,6 +124,13 @@ def outputs_are_committed_with_their_counts(lesson: Notebook) -> Faults:
         yield f"counts are {counts}: record the lesson again (tests/lessons/record.py)"
 
 
+def outputs_are_folded(lesson: Notebook) -> Faults:
+    for cell in lesson.code:
+        said = {key: cell.metadata[key] for key in FOLDED if key in cell.metadata}
+        if said != (FOLDED if cell.outputs else {}):
+            yield f"cell {cell.id}: {said}: record the lesson again (tests/lessons/record.py)"
+
+
 def outputs_are_the_same_in_every_run(lesson: Notebook) -> Faults:
     for what, pattern in UNSTABLE.items():
         if found := re.search(pattern, lesson.shown):
@@ -218,6 +225,7 @@ RULES: Final[tuple[Rule, ...]] = (
     prose_is_calm,
     cells_do_nothing_that_a_test_cannot_follow,
     outputs_are_committed_with_their_counts,
+    outputs_are_folded,
     outputs_are_the_same_in_every_run,
     errors_are_meant,
     what_is_pointed_at_is_there,

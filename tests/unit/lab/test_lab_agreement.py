@@ -50,11 +50,15 @@ CASES: list[tuple[Callable[[], Verdict], Outcome, str]] = [
         UNKNOWN,
         "a run that was interrupted",
     ),
-    (lambda: effects_on_record(EFFECTS[:1], WRITES), HOLDS, "effects: 1, results: 1"),
+    (
+        lambda: effects_on_record(EFFECTS[:1], WRITES),
+        HOLDS,
+        "tea: effects in the world: 1, results",
+    ),
     (
         lambda: effects_on_record(EFFECTS[:1], WRITES[:1]),
         VIOLATED,
-        "effects in the world: 1, results on record: 0",
+        "tea: effects in the world: 1, results on record: 0",
     ),
     (lambda: effects_on_record(EFFECTS, WRITES), VIOLATED, "world: 2, results on record: 1"),
     (lambda: effects_on_record(EFFECTS[:0], WRITES[:1]), UNKNOWN, "an effect, or a result"),

@@ -42,6 +42,7 @@ def tool(what: str, call: str, step: int = 2) -> StreamEvent:
 
 RECORD = [said("user", "Hi"), said("assistant", "Hello"), said("user", "Bye")]
 VISITS = frame("path status", ("/a", 200), ("/b", 200))
+MANY = frame("path status", *((f"/{name}", 200) for name in "abcd"))
 TWICE = frame("path status", ("/a", 200), ("/b", 200), ("/a", 200))
 RUNS = frame(
     "run kind status owner id",
@@ -69,7 +70,9 @@ CASES: list[tuple[Callable[[], Verdict], Outcome, str]] = [
     (lambda: answered([said("assistant", "")]), VIOLATED, "no answer"),
     (lambda: answered([]), UNKNOWN, "a message on record"),
     (lambda: answered(None), UNKNOWN, "a message on record"),
-    (lambda: effects_once(VISITS, "path"), HOLDS, "2 effects"),
+    (lambda: effects_once(VISITS, "path"), HOLDS, "2 effects: /a, /b"),
+    (lambda: effects_once(MANY, "path"), HOLDS, "4 effects"),
+    (lambda: effects_once(VISITS[:0], "path", []), HOLDS, "0 effects"),
     (lambda: effects_once(TWICE, "path"), VIOLATED, "/a: twice (rows 0, 2)"),
     (lambda: effects_once(TWICE, ["path", "status"]), VIOLATED, "/a 200: twice"),
     (lambda: effects_once(VISITS, "path", ["/a", "/b"]), HOLDS, "2 effects"),
