@@ -21,7 +21,10 @@ _MOVED: Final = (
 
 
 class OpenFile:
-    """The database, its write-ahead log, the index of that and, if owned, the lock. Make it while they are open."""
+    """The database, its write-ahead log, the index of that and, if owned, the lock file.
+
+    Make it while they are open.
+    """
 
     def __init__(self, path: Path, *, owned: bool = True) -> None:
         # What was committed last may stand in the log alone. By the index the programs that have the
