@@ -137,7 +137,10 @@ def crashes(wanted: Sequence[Cell], *, root: Path = ROOT) -> pd.DataFrame:
 
 
 def broken(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows where a promise was broken though every protection was on."""
+    """The rows where a promise was broken though every protection was on.
+
+    `frame` has every column, the raw ones too.
+    """
     rows: list[Any] = frame.to_dict("records")
     return frame[[_breaks(row) for row in rows]]
 

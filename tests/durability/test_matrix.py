@@ -102,7 +102,7 @@ def test_the_same_seed_gives_the_same_rows(frame: pd.DataFrame, root: Path) -> N
 
 
 def test_a_call_with_a_key_has_one_effect_wherever_the_process_dies(root: Path) -> None:
-    frame = matrix(KEYED, scenario="three tools with keys", root=root)
+    frame = matrix(KEYED, scenario="three tools with keys", root=root, raw=True)
     assert list(frame["effects_per_call"]) == [1] * len(KEYED)
     assert list(frame["tools_repeated"]) == [0, 1, 0, 0, 0]
     assert broken(frame).empty

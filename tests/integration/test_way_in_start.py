@@ -19,11 +19,14 @@ from lab.facts import until
 from lab.lockfile import is_held
 from lab.settings import clean
 
+# As from a terminal: tests that run in the background hand an ignored SIGINT down.
 START = """
+import signal
 import sys
 from pathlib import Path
 from lab.environment import Environment
 from lab.start import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.exit(main(sys.argv[2:], Environment(root=Path(sys.argv[1]))))
 """
 # Its parent is gone at once, so it is in nobody's list of children.
