@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from page import QUIET
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import ConsoleMessage, Page, async_playwright, expect
 from proxied import proxied
 from served import run, say
 
@@ -35,7 +36,7 @@ async def door(
             base_url=f"{site.http.base_url}", ignore_https_errors=True, **options
         )
         page = await context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
+        page.on("console", lambda message: complaints.append(told(message)))
         # The page itself sends who has no session to sign-in; without JavaScript one goes there.
         await page.goto("./" if options.get("java_script_enabled", True) else "sign-in")
         await page.wait_for_url("**/sophos/sign-in")
@@ -43,6 +44,11 @@ async def door(
             yield page, complaints
         finally:
             await browser.close()
+
+
+def told(message: ConsoleMessage) -> str:
+    """What is complained of, and where: without the port, whose digits are no status."""
+    return f"{message.text} ({urlsplit(message.location['url']).path})"
 
 
 async def sign_in(page: Page, token: str) -> None:
