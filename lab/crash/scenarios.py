@@ -15,6 +15,7 @@ ESSAY: Final = " ".join(f"Sentence {number} says a little more." for number in r
 
 SLOW: Final = 3.0  # seconds; by then what the quick one left is on disk, however busy the machine
 STOPS_AFTER: Final = 40  # tokens
+TRACKER: Final = "tasks"  # the server's name in front of its tools'
 _KEYED: Final = "create_task_once"
 
 
@@ -40,7 +41,7 @@ class Scenario:
     def keyed(self) -> bool:
         """Whether every call is of a tool that takes an idempotency key."""
         names = [step["name"] for turn in self.turns for step in calls_of(turn)]
-        return bool(names) and all(name == f"tasks__{_KEYED}" for name in names)
+        return bool(names) and all(name == f"{TRACKER}__{_KEYED}" for name in names)
 
     @property
     def last_step(self) -> int:
@@ -64,7 +65,7 @@ def words_of(turn: tuple[Step, ...]) -> int:
 def _create(*titles: str, tool: str = "create_task") -> tuple[Step, ...]:
     return (
         think("The tracker is what this needs."),
-        *(call(f"tasks__{tool}", title=title) for title in titles),
+        *(call(f"{TRACKER}__{tool}", title=title) for title in titles),
     )
 
 
@@ -95,7 +96,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             turns=(
                 (
                     *_create("one"),
-                    call("tasks__slow_task", title="two", seconds=SLOW),
+                    call(f"{TRACKER}__slow_task", title="two", seconds=SLOW),
                 ),
                 _LAST,
             ),

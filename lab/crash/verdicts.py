@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
-from lab.crash.scenarios import Scenario
+from lab.crash.scenarios import TRACKER, Scenario
 from lab.stream import StreamEvent, told
 from lab.witness import Effect, ReceivedCall
 from sophos.failpoints import Point
@@ -23,7 +23,6 @@ Messages = Sequence[Mapping[str, Any]]
 NEVER: Final = ("messages_lost", "messages_doubled", "told_twice", "calls_unanswered")
 # Between a call's effect and its record nobody can know of the effect: such a call is made again.
 OPEN_WINDOW: Final = Point.TOOL_RETURNED
-TRACKER: Final = "tasks"  # the server's name in front of its tools'
 
 
 @dataclass(frozen=True, kw_only=True)
