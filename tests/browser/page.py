@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
+from certificate import browser_option
 from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 from served import Site, served
 
@@ -22,7 +23,7 @@ from sophos.testing.thread import Script
 # Its own calls home are off, so that every request seen is the page's.
 QUIET: Final = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
+    *("--disable-background-networking", "--disable-component-update", browser_option()),
 ]
 LOADED: Final = 15_000  # milliseconds an expectation is waited for; only what fails takes that long
 

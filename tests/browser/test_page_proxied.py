@@ -28,8 +28,7 @@ def test_who_signs_in_gets_the_conversation_that_was_wanted_and_its_stream(
         wanted = (await runtime.start_message("Hi", conversation=None, key=None)).conversation
         async with proxied(tmp_path, runtime, token=TOKEN) as site:
             base = str(site.http.base_url).rstrip("/")
-            options = {"ignore_https_errors": True}
-            async with opened(stage.browser, base, f"#{wanted}", **options) as tab:
+            async with opened(stage.browser, base, f"#{wanted}") as tab:
                 await tab.page.wait_for_url(f"{base}/sign-in")
                 await sign_in(tab.page)
                 await expect(tab.at("#stream .answer")).to_have_text("one")

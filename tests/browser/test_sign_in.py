@@ -32,9 +32,7 @@ async def door(
     async with proxied(folder, runtime, token=TOKEN) as site, async_playwright() as playwright:
         system = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = await playwright.chromium.launch(executable_path=system, args=QUIET)
-        context = await browser.new_context(
-            base_url=f"{site.http.base_url}", ignore_https_errors=True, **options
-        )
+        context = await browser.new_context(base_url=f"{site.http.base_url}", **options)
         page = await context.new_page()
         page.on("console", lambda message: complaints.append(told(message)))
         # The page itself sends who has no session to sign-in; without JavaScript one goes there.

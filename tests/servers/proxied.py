@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import trustme
+from certificate import trusting, write_certificate
 from served import Site, served
 
 from sophos.testing.runtime import ScriptedRuntime
@@ -46,11 +45,8 @@ async def proxied(
     **settings: Any,
 ) -> AsyncIterator[Site]:
     """A site as its browsers see it: https://localhost:…/sophos/, through a proxy that ends TLS."""
-    authority = trustme.CA()
     certificate = folder / "certificate.pem"
-    authority.issue_cert("localhost").private_key_and_cert_chain_pem.write_to_path(certificate)
-    trusting = ssl.create_default_context()
-    authority.configure_trust(trusting)
+    write_certificate(certificate)
     options = ["--certificate", str(certificate), "--scheme", "https"]
     options += ["--keep-prefix"] if keep_prefix else []
     given = {"trusted_proxies": LOOPBACK, "root_path": prefix, **settings}
@@ -59,7 +55,7 @@ async def proxied(
         proxy_process(site.port, prefix, *options) as port,
         httpx.AsyncClient(
             base_url=f"https://localhost:{port}{prefix}",
-            verify=trusting,
+            verify=trusting(),
             trust_env=False,
             timeout=GIVE_UP,
         ) as http,
