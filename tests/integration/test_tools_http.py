@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from mcp.types import ToolAnnotations
 from toolboxes import configure, toolbox_in, until
 from workshop import workshop
 
@@ -84,6 +85,50 @@ def test_a_server_that_is_gone_had_no_effect_and_says_so(tmp_path: Path) -> None
             assert "nothing answers at its url; start it. Nothing was done." in result.text
             with pytest.raises(ToolsUnavailable, match="nothing answers at its url"):
                 await toolbox.offer()
+
+    asyncio.run(scenario())
+
+
+def test_an_effect_of_the_first_try_is_not_denied_when_the_second_reaches_nobody(
+    tmp_path: Path,
+) -> None:
+    ledger = tmp_path / "ledger"
+    server = workshop(ledger)
+
+    @server.tool(annotations=ToolAnnotations(idempotentHint=True))
+    def keep(line: str) -> str:
+        ledger.write_text(f"{line}\n", encoding="utf-8")
+        return line
+
+    inner = server.streamable_http_app()
+    calls: list[bytes] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        status = None
+
+        async def heard() -> Any:
+            nonlocal status
+            message = await receive()
+            if b'"tools/call"' in message.get("body", b""):
+                # Of the first try the effect is there and the answer lost; the second is told that
+                # nobody knows the session.
+                status = 404 if calls else 500
+                calls.append(message["body"])
+            return message
+
+        async def said(message: Any) -> None:
+            if status and message["type"] == "http.response.start":
+                message = {**message, "status": status}
+            await send(message)
+
+        await inner(scope, heard, said)
+
+    async def scenario() -> None:
+        async with served(app) as port, toolbox_in(tmp_path, at(port)) as toolbox:
+            result = await toolbox.call("shop__keep", {"line": "once"}, key="1")
+            assert (result.status, len(calls)) == ("error", 2)
+            assert "The call may have taken effect; to repeat it does no harm." in result.text
+            assert ledger.read_text() == "once\n"
 
     asyncio.run(scenario())
 
