@@ -1,5 +1,6 @@
 """The runner of the lessons sees what it is to see: a planted notebook, in a pytest of its own."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -49,8 +50,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         notebook.cells.append(cell)
     nbformat.write(notebook, place / "planted.ipynb")  # type: ignore[no-untyped-call]
     command = [sys.executable, "-m", "pytest", "-v", *OPTIONS, "-p", "no:cacheprovider"]
+    # Of a kernel that is killed nobody takes the connection file away: it goes with `place`.
     done = subprocess.run(
-        command, cwd=place, capture_output=True, text=True, timeout=ENDS_WITHIN, check=False
+        command,
+        cwd=place,
+        env=os.environ | {"TMPDIR": str(place)},
+        capture_output=True,
+        text=True,
+        timeout=ENDS_WITHIN,
+        check=False,
     )
     return done.stdout + done.stderr
 
