@@ -14,6 +14,7 @@ from lab.surroundings import is_free
 from lab.workspace import Workspace
 
 SITE_PORT: Final = 5174  # where the web site listens if it can
+JUPYTER_PORT: Final = 8888  # and JupyterLab: as in lab/notebooks.py
 SCRIPTED: Final = "scripted"  # what the scripted model is called
 
 

@@ -34,7 +34,7 @@ KEPT: Final = (
 
 def main(arguments: Sequence[str]) -> int:
     """Remove the lab's workspaces, logs and caches. Nothing of yours goes without your word."""
-    parser = argparse.ArgumentParser(prog="lab clean", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lab clean", description=main.__doc__, allow_abbrev=False)
     parser.add_argument(
         "--all",
         action="store_true",

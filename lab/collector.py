@@ -47,7 +47,9 @@ def read_sent(ledger: Path) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m lab.collector", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.collector", description=__doc__, allow_abbrev=False
+    )
     child.add_arguments(parser)
     parser.add_argument("--ledger", type=Path, metavar="F.jsonl", required=True, help="keeps all")
     options = parser.parse_args()

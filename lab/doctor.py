@@ -40,7 +40,9 @@ ANEW: Final = "python3 -m lab clean --all, then python3 -m lab setup"
 
 def main(arguments: Sequence[str]) -> int:
     """Say what is missing and what to do about it. Exit code 1 if anything is missing."""
-    parser = argparse.ArgumentParser(prog="lab doctor", description=main.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="lab doctor", description=main.__doc__, allow_abbrev=False
+    )
     parser.add_argument(
         "--model",
         choices=["scripted", "ollama"],

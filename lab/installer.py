@@ -35,7 +35,8 @@ UNWANTED: Final = frozenset(
 
 def main(arguments: Sequence[str]) -> int:
     """`lab setup`: set-up alone."""
-    argparse.ArgumentParser(prog="lab setup", description=main.__doc__).parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="lab setup", description=main.__doc__, allow_abbrev=False)
+    parser.parse_args(arguments)
     environment = here()
     changed = set_up(environment)
     print(f"{environment.root} is set up." if changed else "Everything is in place already.")

@@ -88,7 +88,9 @@ def main() -> None:
     # Only the kernel's own process needs it, and it takes half a second to import.
     from ipykernel.kernelapp import IPKernelApp  # noqa: PLC0415
 
-    parser = argparse.ArgumentParser(prog="python -m lab.kernel", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.kernel", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("--connection", type=Path, required=True)
     parser.add_argument("--ready-file", type=Path, required=True)
     options = parser.parse_args()

@@ -45,6 +45,14 @@ _WINDOW: Final = re.compile(r"(?P<point>[a-z.]+)(\([^()]*\))?(#[1-9]\d*)?(@\d+)?
 Off = str | Iterable[str]
 
 
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C in the middle of a matrix. `rows`: what was made until then, by the crash's place."""
+
+    def __init__(self, rows: Mapping[int, Mapping[str, Any]]) -> None:
+        super().__init__()
+        self.rows = rows
+
+
 def matrix(
     points: Iterable[str] | None = None,
     protections: Iterable[Off] = ((),),
@@ -99,7 +107,10 @@ def cells(
 
 
 def crashes(wanted: Sequence[Cell], *, root: Path = ROOT) -> pd.DataFrame:
-    """Make these crashes. One row for each, in their order, with every column."""
+    """Make these crashes. One row for each, in their order, with every column.
+
+    Raises Stopped on Ctrl-C, once the crashes at hand are made and their benches are gone.
+    """
     stopped = threading.Event()
     done: SimpleQueue[tuple[int, dict[str, Any] | BaseException]] = SimpleQueue()
 
@@ -121,18 +132,26 @@ def crashes(wanted: Sequence[Cell], *, root: Path = ROOT) -> pd.DataFrame:
             done.put((-1, error))
 
     rows: dict[int, dict[str, Any]] = {}
-    with ThreadPoolExecutor(LANES) as pool, Progress(len(wanted)) as progress:
-        try:
-            for first in range(min(LANES, len(wanted))):
-                pool.submit(lane, range(first, len(wanted), LANES))
-            while len(rows) < len(wanted):
-                number, made = done.get()
-                if isinstance(made, BaseException):
-                    raise made
-                rows[number] = made
-                progress.made(wanted[number].rule)
-        finally:
-            stopped.set()
+    try:
+        with ThreadPoolExecutor(LANES) as pool, Progress(len(wanted)) as progress:
+            try:
+                for first in range(min(LANES, len(wanted))):
+                    pool.submit(lane, range(first, len(wanted), LANES))
+                while len(rows) < len(wanted):
+                    number, made = done.get()
+                    if isinstance(made, BaseException):
+                        raise made
+                    rows[number] = made
+                    progress.made(wanted[number].rule)
+            finally:
+                stopped.set()
+    except KeyboardInterrupt as stop:
+        raise Stopped(rows) from stop
+    return frame_of(rows)
+
+
+def frame_of(rows: Mapping[int, Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows in the order of their places, with every column."""
     return pd.DataFrame([rows[n] for n in sorted(rows)], columns=[*COLUMNS, *RAW_COLUMNS])
 
 

@@ -31,7 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = scripts()
     about = "\n".join(f"  {name:<12} {meaning(script)}" for name, script in known.items())
     parser = argparse.ArgumentParser(
-        prog="lab measure", description=__doc__, epilog=about, formatter_class=_AS_WRITTEN
+        prog="lab measure",
+        description=__doc__,
+        epilog=about,
+        formatter_class=_AS_WRITTEN,
+        allow_abbrev=False,
     )
     parser.add_argument(
         "names", nargs="*", metavar="name", help="what to measure (everything there is)"

@@ -44,7 +44,9 @@ READ_AT_ONCE: Final = 4096  # bytes
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m lab.notebooks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.notebooks", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("folder", type=Path, help="the folder of the notebooks")
     parser.add_argument("--port", type=int, default=FIRST_PORT, help="the first to try")
     parser.add_argument("--host", default=HOST, help="the address to listen on")
@@ -54,6 +56,7 @@ def main() -> int:
     _write_defaults(Path(jupyter_config_dir()))
     server = LabApp.initialize_server(argv=_flags(options.folder, options.host, options.port))
     _trust(server.contents_manager.notary, options.folder)
+    server.contents_manager.register_pre_save_hook(_without_version)
     if options.owner_pipe:
         threading.Thread(target=_watch_owner, args=(server,), daemon=True).start()
     if options.ready_file:
@@ -87,6 +90,15 @@ def _trust(notary: Any, folder: Path) -> None:
         except (OSError, ValueError):
             # JupyterLab itself says what is wrong with it, once it is opened.
             continue
+
+
+def _without_version(model: Any, **_: Any) -> None:
+    """Leave Python's version out of a notebook that is saved.
+
+    JupyterLab writes it in, unasked: a lesson would differ on each machine that it is opened on.
+    """
+    if model["type"] == "notebook" and model.get("content"):
+        model["content"]["metadata"].get("language_info", {}).pop("version", None)
 
 
 def _flags(folder: Path, host: str, port: int) -> list[str]:

@@ -119,7 +119,9 @@ def _seconds(request: Request) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m lab.site", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.site", description=__doc__, allow_abbrev=False
+    )
     child.add_arguments(parser)
     parser.add_argument("--ledger", type=Path, metavar="F.jsonl", help="gets a line for every GET")
     options = parser.parse_args()

@@ -14,10 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from lab.browser import is_at_hand, show
+from lab.children import JUPYTER_PORT, SITE_PORT
 from lab.environment import Environment, here
 from lab.facts import NotSeen, until
 from lab.failure import LabFailure
 from lab.lockfile import hold, is_held
+from lab.model.tempo import rate
 from lab.process import ProcessError
 from lab.running import RunningLab, Wishes
 from lab.session import Session, read_session, write_session
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str], environment: Environment | None = None) -> in
 
 
 def command_line() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lab start", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="lab start", description=main.__doc__, allow_abbrev=False)
     parser.add_argument(
         "--model",
         choices=["scripted", "ollama"],
@@ -57,7 +59,7 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=_port_argument, help="where Sophos listens (default: 5173)")
     parser.add_argument(
         "--tokens-per-second",
-        type=float,
+        type=rate,
         default=40.0,
         metavar="N",
         help="how fast the scripted model speaks; 0 is without delay (default: 40)",
@@ -103,6 +105,7 @@ def _wishes(options: argparse.Namespace, environ: Mapping[str, str]) -> Wishes:
         if finding.remedy:
             # Not refused: it may come up while the lab runs.
             print(f"Note: {finding.subject} {finding.seen}. To mend it: {finding.remedy}.\n")
+    tell_of_taken(jupyter=not options.no_jupyter)
     return Wishes(
         ollama=ollama,
         port=_port(options.port, environ),
@@ -125,6 +128,14 @@ def _port(wanted: int | None, environ: Mapping[str, str]) -> int:
         print(f"Note: port {usual} is {whose(usual)}. Sophos takes a free one instead.\n")
         return 0
     return usual
+
+
+def tell_of_taken(*, jupyter: bool) -> None:
+    """Say which of the usual ports cannot be had, so that no one asks there for ours."""
+    parts = [("The web site", SITE_PORT), *([("JupyterLab", JUPYTER_PORT)] if jupyter else [])]
+    for part, number in parts:
+        if not is_free(number):
+            print(f"Note: port {number} is {whose(number)}. {part} takes a free one instead.\n")
 
 
 def _welcome(session: Session) -> None:

@@ -178,7 +178,9 @@ def make_server(ledger: Ledger) -> FastMCP:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m lab.tasks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.tasks", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("--database", type=Path, required=True, help="the tracker's SQLite file")
     make_server(Ledger(parser.parse_args(argv).database)).run("stdio")
 

@@ -98,6 +98,7 @@ def _serve(settings: Settings, opening: Opening) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="sophos",
+        allow_abbrev=False,
         description="A small durable agent runtime. Settings come from the environment.",
     )
     parser.add_argument(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Any, Final, get_args
@@ -12,7 +14,15 @@ import pandas as pd
 from lab.crash.cell import Cell, Then
 from lab.crash.scenarios import SCENARIOS
 from lab.crash.signs import MISSING, as_text, cells_of, summary
-from lab.matrix import DEFAULT_SCENARIO, broken, cells, crashes, every_protection
+from lab.matrix import (
+    DEFAULT_SCENARIO,
+    Stopped,
+    broken,
+    cells,
+    crashes,
+    every_protection,
+    frame_of,
+)
 from sophos.failpoints import Point
 from sophos.protections import Protection
 
@@ -20,6 +30,14 @@ EVERY: Final = "every"
 BOTH: Final = "both"
 DEFAULT_WAY: Final[Then] = "resume"
 _SECONDS: Final = 4  # that one crash takes on two cores; two are made side by side
+_COLUMNS: Final = (
+    "columns: effects_per_call is the most effects that one call had, told_twice the messages on a"
+    " viewer's screen that the record has not, calls_unanswered the most calls without an answer"
+    " that the model was sent, resumes how many it took, outcome how the last run ended, seconds"
+    " from the death to the first event of what followed. A call"
+    " without a key may be made again, and have two effects, where it was killed at tool.returned:"
+    " nobody can know that it had one. That breaks no promise."
+)
 _EXAMPLES: Final = """
 examples:
   lab matrix                                      three tools in a turn, killed at every point
@@ -34,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the crashes that are asked for, and print their rows.
 
     Returns 0; 1 if a promise was broken or an absence does not show what it promises; 2 for what is
-    not understood.
+    not understood; 130 after Ctrl-C, with the rows that were made.
     """
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -43,13 +61,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signs = _signs(options)
     except ValueError as error:
         parser.error(str(error))
-    frame = crashes([*wanted, *cells_of(signs)])
+    asked = [*wanted, *cells_of(signs)]
+    try:
+        frame = crashes(asked)
+    except Stopped as stop:
+        return _told_in_the_middle(frame_of(stop.rows), len(asked))
     table, shown = frame[: len(wanted)], summary(signs, frame[len(wanted) :])
     if len(table):
         print(table.to_string(index=False), end="\n\n")
     if len(shown):
         print(as_text(shown), end="\n\n")
     return told(frame, list(shown["as_promised"]))
+
+
+def _told_in_the_middle(frame: pd.DataFrame, asked: int) -> int:
+    if len(frame):
+        print(frame.to_string(index=False), end="\n\n")
+    told(frame, [])
+    print(f"lab: stopped after {len(frame)} of {asked} crashes.", file=sys.stderr)
+    return 128 + signal.SIGINT
 
 
 def told(frame: pd.DataFrame, as_promised: Sequence[str]) -> int:
@@ -76,18 +106,23 @@ def _wanted(options: argparse.Namespace) -> list[Cell]:
         return []
     scenarios = options.scenario or [EVERY if options.full else DEFAULT_SCENARIO]
     way: Any = options.then or (BOTH if options.full else DEFAULT_WAY)
-    return cells(
+    found = cells(
         options.point,
         options.protection or (every_protection() if options.full else [()]),
         SCENARIOS if EVERY in scenarios else scenarios,
         then=get_args(Then) if way == BOTH else way,
         seed=options.seed,
     )
+    if not found:
+        points, names = ", ".join(options.point), " or ".join(map(repr, scenarios))
+        raise ValueError(f"{names} never passes {points}: choose another --scenario or --point")
+    return found
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lab matrix",
+        allow_abbrev=False,
         description=__doc__.split(": ", 1)[1],
         epilog=_names() + _EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -117,7 +152,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--each-protection",
         action="store_true",
-        help="what the absence of each protection shows, side by side with its presence",
+        help="what the absence of each protection shows, side by side with its presence; in"
+        " addition to the rows that other options ask for",
     )
     parser.add_argument(
         "--continue",
@@ -147,7 +183,8 @@ def _names() -> str:
         "protections": [*Protection],
     }
     told = [f"{what}: {', '.join(names)}" for what, names in lists.items()]
-    told.append(f"One crash takes about {_SECONDS} seconds; two are made side by side.")
+    told.append(_COLUMNS)
+    told.append(f"A crash takes about {_SECONDS} seconds; two are made side by side.")
     return "\n".join(textwrap.fill(line, 90, subsequent_indent="  ") for line in told)
 
 

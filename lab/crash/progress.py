@@ -32,6 +32,9 @@ class Progress:
             self._bar.close()
         elif self._rewrites:
             sys.stderr.write("\n")
+        if kind is KeyboardInterrupt and self._bar is None:
+            sys.stderr.write("Stopping once the crashes at hand are made …\n")
+            sys.stderr.flush()
 
     def made(self, what: str) -> None:
         """One more crash is made."""

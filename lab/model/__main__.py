@@ -12,7 +12,7 @@ from lab import child
 from lab.model.ledger import Ledger
 from lab.model.script import ScriptedTurn, read_script
 from lab.model.server import ModelServer
-from lab.model.tempo import FASTEST, Tempo
+from lab.model.tempo import Tempo, rate
 
 NAME: Final = "Scripted model, not a language model"
 
@@ -35,11 +35,13 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m lab.model", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.model", description=__doc__, allow_abbrev=False
+    )
     child.add_arguments(parser)
     parser.add_argument("--model", default="qwen3", help="the name it answers to")
     parser.add_argument(
-        "--tokens-per-second", type=_rate, default=0, metavar="N", help="0 is without delay"
+        "--tokens-per-second", type=rate, default=0, metavar="N", help="0 is without delay"
     )
     parser.add_argument("--script", type=Path, metavar="F.json", help="what to answer first")
     parser.add_argument("--log", type=Path, metavar="F.jsonl", help="gets every request")
@@ -53,13 +55,6 @@ def _read(script: Path | None) -> list[ScriptedTurn]:
         return read_script(json.loads(script.read_text(encoding="utf-8")))
     except ValueError as error:
         raise ValueError(f"{script} is no script. {error}") from error
-
-
-def _rate(text: str) -> float:
-    rate = float(text)
-    if not 0 <= rate <= FASTEST:
-        raise argparse.ArgumentTypeError(f"{text} is not from 0 to {FASTEST:,}")
-    return rate
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Nothing here is durable: a new process has the pace of its command line and an o
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import time
 from typing import Final
@@ -13,6 +14,17 @@ from lab.model.bell import Bell
 
 FASTEST: Final = 1_000_000  # tokens per second; more is the same as no delay
 MOST_BEHIND: Final = 0.25  # seconds that a late token may be made up for by the ones after it
+
+
+def rate(text: str) -> float:
+    """Tokens per second, as an option of a command line."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= FASTEST:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number from 0 to {FASTEST:,}")
+    return found
 
 
 class Tempo:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
+import psutil
 import pytest
 
+from lab.crash.progress import Progress
 from lab.crash.scenarios import SCENARIOS
 from lab.crash.signs import NOT_HERE, cells_of, summary
-from lab.matrix import broken, crashes, matrix
+from lab.matrix import Stopped, broken, cells, crashes, matrix
 from sophos.failpoints import Point, parse_failpoints
 from sophos.protections import Protection
 
@@ -148,3 +150,18 @@ def test_the_absence_of_each_protection_shows_what_is_promised(root: Path) -> No
     every = list(Protection)
     shown = summary(every, crashes(cells_of(every), root=root))
     assert set(shown["as_promised"][shown["on"] != NOT_HERE]) == {"yes"}, shown.to_string()
+
+
+def test_who_stops_it_keeps_the_rows_that_were_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt  # as Python does while rows are waited for
+
+    monkeypatch.setattr(Progress, "made", stop)
+    wanted = cells(None, [()], "plain answer", seed=0)
+    with pytest.raises(Stopped) as stopped:
+        crashes(wanted, root=tmp_path)
+    [row] = stopped.value.rows.values()
+    assert row["outcome"] == "completed"
+    assert str(tmp_path) not in str([p.cmdline() for p in psutil.Process().children(True)])

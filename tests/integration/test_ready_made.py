@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import pytest
 
-from lab.children import SITE_PORT
+from lab import doctor
+from lab.children import JUPYTER_PORT, SITE_PORT
 from lab.commands import COMMANDS
 from lab.environment import here
 from lab.notebooks import FIRST_PORT
@@ -65,6 +66,7 @@ def test_the_dev_container_says_nothing_that_there_is_not() -> None:
 def test_the_dev_container_forwards_the_ports_of_the_lab() -> None:
     ports = dev_container()["forwardPorts"]
     assert ports == [FIRST_PORT, Settings().port, SITE_PORT]
+    assert (JUPYTER_PORT, doctor.JUPYTER_PORT, doctor.SITE_PORT) == (FIRST_PORT,) * 2 + (SITE_PORT,)
     assert [int(port) for port in dev_container()["portsAttributes"]] == ports
 
 

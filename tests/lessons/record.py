@@ -46,6 +46,8 @@ def record(lesson: Path) -> float:
             # A widget lives in its kernel and has another id each time. Its text stays.
             output.get("data", {}).pop(WIDGET, None)
     fold(notebook)
+    # As lab.notebooks saves it: the same on every machine.
+    notebook.metadata["language_info"].pop("version", None)
     nbformat.write(notebook, lesson)  # type: ignore[no-untyped-call]
     return seconds
 

@@ -5,9 +5,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from lab.crash import command
 from lab.crash.command import main, told
 from lab.crash.scenarios import SCENARIOS
 from lab.crash.signs import MISSING
+from lab.matrix import Stopped
 from sophos.failpoints import Point
 from sophos.protections import Protection
 
@@ -74,6 +76,8 @@ def test_help_names_every_scenario_point_and_protection(
         (["--continue", "retry"], "retry"),
         (["--seed", "9-0"], "9-0"),
         (["--seed", "one"], "one"),
+        (["--point", "cancel.recorded"], "never passes cancel.recorded"),
+        (["--prot", "RECONCILE"], "--prot"),
     ],
 )
 def test_what_there_is_not_is_refused_before_anything_starts(
@@ -83,3 +87,16 @@ def test_what_there_is_not_is_refused_before_anything_starts(
         main(arguments)
     assert stopped.value.code == 2
     assert named in capsys.readouterr().err
+
+
+def test_who_stops_it_gets_the_rows_that_were_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(_: object) -> pd.DataFrame:
+        raise Stopped({1: LOST, 0: ROW})
+
+    monkeypatch.setattr(command, "crashes", stopped)
+    assert main(["--scenario", "plain answer"]) == 130
+    printed = capsys.readouterr()
+    assert "crashes: 2, broken promises: 1" in printed.out
+    assert "stopped after 2 of 10 crashes" in printed.err

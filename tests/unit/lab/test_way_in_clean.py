@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.clean import KEPT, clean
+from lab.clean import KEPT, clean, main
 from lab.environment import Environment
 from lab.failure import LabFailure
 from lab.lockfile import hold
@@ -90,3 +90,10 @@ def test_a_link_goes_and_what_it_leads_to_stays(
     (environment.root / "data" / "db").symlink_to(elsewhere)
     clean(environment, everything=True, consents=agree)
     assert (elsewhere / "precious").exists()
+
+
+def test_half_an_option_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.clean.clean", lambda *_, **__: None)
+    with pytest.raises(SystemExit) as refused:
+        main(["--al"])
+    assert refused.value.code == 2

@@ -1,15 +1,18 @@
 """Whoever starts the lab a second time is led to the first; a browser opens only for a person."""
 
+import socket
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from lab import start
 from lab.browser import is_at_hand
 from lab.environment import Environment
 from lab.lockfile import hold
 from lab.session import Session, read_session, write_session
-from lab.start import main
+from lab.start import command_line, main, tell_of_taken
 
 SESSION = Session(pid=4711, model="scripted", pages={"Sophos": "http://127.0.0.1:5173"})
 
@@ -69,3 +72,26 @@ def test_a_browser_opens_only_where_somebody_sits(
     *, environ: dict[str, str], platform: str, terminal: bool, expected: bool
 ) -> None:
     assert is_at_hand(environ, platform=platform, terminal=terminal) is expected
+
+
+@pytest.mark.parametrize("pace", ["-3", "nan", "2000000", "fast"])
+def test_a_pace_that_the_model_cannot_keep_is_refused_at_once(
+    pace: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        command_line().parse_args(["--tokens-per-second", pace])
+    assert f"{pace!r}: write a number from 0 to 1,000,000" in capsys.readouterr().err
+
+
+def test_who_cannot_have_the_usual_port_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        number = taken.getsockname()[1]
+        monkeypatch.setattr(start, "JUPYTER_PORT", number)
+        monkeypatch.setattr(start, "whose", lambda _: "taken by another program")
+        tell_of_taken(jupyter=True)
+        line = f"port {number} is taken by another program. JupyterLab takes a free one instead."
+        assert line in capsys.readouterr().out
+        tell_of_taken(jupyter=False)
+        assert "JupyterLab" not in capsys.readouterr().out
