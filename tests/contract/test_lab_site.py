@@ -99,7 +99,7 @@ def test_it_ends_well_when_asked_and_when_its_owner_is_gone(site: Process) -> No
         ("lab.site", ["--ledger", "{broken}"], "is no ledger of visits"),
         ("lab.model", ["--script", "{broken}"], "is no script"),
         ("lab.model", ["--script", "{missing}"], "No such file"),
-        ("lab.model", ["--tokens-per-second", "-1"], "is not from 0 to"),
+        ("lab.model", ["--tokens-per-second", "-1"], "write a number from 0 to"),
         ("lab.model", ["--port", "{taken}"], "Another --port"),
     ],
 )
